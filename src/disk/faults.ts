@@ -1,0 +1,26 @@
+// Names for what a disk can say no with.
+
+import { type ErrorCode, HoldfastError } from '../errors.js';
+
+export function codeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : undefined;
+}
+
+export function isCode(error: unknown, ...codes: string[]): boolean {
+  const code = codeOf(error);
+  return code !== undefined && codes.includes(code);
+}
+
+const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
+/** A failed write or sync, as callers see it. Nothing is dropped by it: the frames stay pending. */
+export function writeFault(error: unknown, what: string, path: string): HoldfastError {
+  if (error instanceof HoldfastError) return error;
+  const isFull = isCode(error, ...FULL);
+  const code: ErrorCode = isFull ? 'HF_DISK_FULL' : 'HF_IO';
+  const next = isFull ? 'Free some space, then save again' : 'Mend the cause, then save again';
+  const reason = error instanceof Error ? error.message : String(error);
+  return new HoldfastError(code, `${what} ${path} failed: ${reason}. Nothing is dropped. ${next}.`, { cause: error });
+}

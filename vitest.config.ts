@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    testTimeout: 60_000,
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts', 'workers/**/*.ts'],
+      thresholds: { lines: 97 },
+      reporter: ['text-summary', ['text', { skipFull: true }]],
+    },
+  },
+});
