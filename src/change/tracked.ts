@@ -1,0 +1,180 @@
+// One document on the main thread: the live state, what is not yet encoded, and the ways to change it.
+
+import { HoldfastError, showPath } from '../errors.js';
+import type { Changes } from './changes.js';
+import { collectOps } from './collect.js';
+import { assertRoot, copyIn, isPlainObject } from './copy-in.js';
+import { reconcile } from './diff.js';
+import { DraftNode, Session } from './draft.js';
+import { growText } from './edit.js';
+import { handleOf } from './handles.js';
+import { Marks } from './marks.js';
+import type { Op } from './ops.js';
+import { type Container, copyPlain, isContainer, type Plain, setOwn } from './plain.js';
+
+export type DeepReadonly<T> = T extends (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T;
+
+/** A recipe whose result is a promise does not compile: its changes would be made after the update has ended. */
+export type Synchronous<R> = R extends PromiseLike<unknown> ? never : R;
+
+export interface Problem {
+  path: readonly (string | number)[];
+  message: string;
+  issues: readonly unknown[];
+}
+
+/** Decides whether a changed state is acceptable, at the cost of what changed. */
+export interface StateChecker {
+  check(state: unknown, marks: Marks): Problem | null;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a document of any type; `unknown` would not accept a Tracked<Loop>.
+export class Tracked<T = any> {
+  raw: Container;
+  /** Counts updates that changed something. Only grows. */
+  version: number;
+  /** Changed and not yet encoded. */
+  pending: Marks;
+  #isOdd = false;
+  #openUpdates = 0;
+
+  constructor(
+    readonly name: string,
+    readonly changes: Changes,
+    state: Container,
+    version: number,
+    readonly checker: StateChecker | null = null,
+  ) {
+    this.raw = state;
+    this.version = version;
+    this.pending = new Marks(Array.isArray(state));
+  }
+
+  /** Live and plain: reads cost nothing, writes to it are lost. */
+  get state(): DeepReadonly<T> {
+    return this.raw as DeepReadonly<T>;
+  }
+
+  /** Set once text or keys were seen that msgpack would change; frames are then looked at before they are encoded. */
+  get mayBeOdd(): boolean {
+    return this.#isOdd;
+  }
+
+  noteOdd(): void {
+    this.#isOdd = true;
+  }
+
+  update<R>(recipe: (draft: T) => Synchronous<R>): R {
+    return this.#change(`The recipe of '${this.name}'`, (session) => recipe(session.root().proxy as T)) as R;
+  }
+
+  /** The state becomes `next`; only what differs is written. */
+  replace(next: T): void {
+    this.#change(`Replacing '${this.name}'`, (session) => {
+      assertRoot(next, `The state of '${this.name}'`);
+      const copy = copyIn(next, { depth: 0, path: () => [], noteOdd: () => this.noteOdd() }) as Container;
+      if (Array.isArray(copy) === Array.isArray(this.raw)) reconcile(session.root(), copy);
+      else this.#replaceRoot(copy);
+    });
+  }
+
+  snapshot(): T;
+  snapshot<S>(select: (state: DeepReadonly<T>) => S): S;
+  snapshot(select: (state: DeepReadonly<T>) => unknown = (state) => state): unknown {
+    return copyPlain(select(this.state));
+  }
+
+  /** Takes over the marks of an update that can no longer be undone. False when nothing changed. */
+  accept(marks: Marks): boolean {
+    if (marks.isEmpty) return false;
+    this.pending.absorb(marks);
+    this.version++;
+    return true;
+  }
+
+  /** The ops of everything pending, which is then no longer pending. */
+  takeOps(): Op[] {
+    const ops = collectOps(this.pending, this.raw);
+    this.pending = new Marks(Array.isArray(this.raw));
+    return ops;
+  }
+
+  #change<R>(what: string, fn: (session: Session) => R): R {
+    return this.changes.run(() => {
+      const session = new Session(this, this.changes);
+      this.#openUpdates++;
+      try {
+        const result = fn(session);
+        if (this.#openUpdates === 1) {
+          this.#assertValid();
+          // More code of the caller runs before the transaction ends, and may look at the state with `in`.
+          if (this.changes.isNested) this.changes.settleAll();
+        }
+        return release(result) as R;
+      } finally {
+        this.#openUpdates--;
+        session.isOpen = false;
+      }
+    }, what);
+  }
+
+  #assertValid(): void {
+    if (this.checker === null) return;
+    const problem = this.checker.check(this.raw, this.changes.marksOf(this));
+    if (problem === null) return;
+    const more = problem.issues.length > 1 ? ` (and ${problem.issues.length - 1} more)` : '';
+    throw new HoldfastError(
+      'HF_SCHEMA',
+      `The schema of '${this.name}' refuses ${showPath(problem.path)}: ${problem.message}${more}. The update was undone.`,
+      { path: problem.path, details: problem.issues },
+    );
+  }
+
+  #replaceRoot(copy: Container): void {
+    const before = this.raw;
+    const marks = this.changes.marksOf(this);
+    this.changes.record(() => {
+      this.raw = before;
+    });
+    this.raw = copy;
+    marks.replace();
+  }
+}
+
+/** Grows a string in a draft by `text`; what is written is `text`, not the string. A missing key starts empty. */
+export function append<D extends object, K extends keyof D & (string | number)>(draft: D, key: K, text: string): void {
+  const node = handleOf(draft);
+  if (!(node instanceof DraftNode))
+    throw new TypeError('Expected `draft` to be a draft from `update`, got another value');
+  if (!node.isLive) throw new HoldfastError('HF_DRAFT', 'The draft was used after its update ended.');
+  if (typeof text !== 'string') throw new TypeError(`Expected \`text\` to be a string, got ${typeof text}`);
+  growText(node, key, text);
+}
+
+/** A recipe's result with every draft in it made plain. */
+function release(value: unknown, depth = 0): unknown {
+  if (!isContainer(value)) return value;
+  const handle = handleOf(value);
+  if (handle !== undefined) return copyPlain(handle.raw);
+  if (depth > 100 || (!Array.isArray(value) && !isPlainObject(value))) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => release(item, depth + 1));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  return releaseObject(value, depth);
+}
+
+function releaseObject(value: Plain, depth: number): Plain {
+  let hasDrafts = false;
+  const copy: Plain = {};
+  for (const key of Object.keys(value)) {
+    const item = release(value[key], depth + 1);
+    hasDrafts ||= item !== value[key];
+    setOwn(copy, key, item);
+  }
+  return hasDrafts ? copy : value;
+}
