@@ -29,6 +29,8 @@ export interface Problem {
 
 /** Decides whether a changed state is acceptable, at the cost of what changed. */
 export interface StateChecker {
+  /** Refinements look at the state: deleted keys have to be gone for good by then. */
+  readonly runsCallerCode: boolean;
   check(state: unknown, marks: Marks): Problem | null;
 }
 
@@ -124,6 +126,7 @@ export class Tracked<T = any> {
 
   #assertValid(): void {
     if (this.checker === null) return;
+    if (this.checker.runsCallerCode) this.changes.settleAll();
     const problem = this.checker.check(this.raw, this.changes.marksOf(this));
     if (problem === null) return;
     const more = problem.issues.length > 1 ? ` (and ${problem.issues.length - 1} more)` : '';
