@@ -1,24 +1,25 @@
-// Documents over a journal, on one thread, one step at a time: everything that decides whether data survives, with
-// nothing around it. `update` changes memory, `commit` encodes and writes, `flush` makes durable.
+// A store on one thread, one step at a time: everything that decides whether data survives, with nothing around it.
+// `update` changes memory, `commit` encodes and writes, `flush` makes durable. The running store does the same with a
+// thread in between; tests use this one.
 
 import type { ZodType, z } from 'zod';
-import { Changes } from './change/changes.js';
 import { Checker } from './change/checker.js';
-import { assertRoot, copyIn } from './change/copy-in.js';
-import { OP_REMOVED } from './change/ops.js';
-import { type Synchronous, Tracked } from './change/tracked.js';
-
+import type { Synchronous, Tracked } from './change/tracked.js';
+import type { TrackedLog } from './change/tracked-log.js';
 import type { Disk } from './disk/disk.js';
 import { nodeDisk } from './disk/node-disk.js';
-import { HoldfastError, showPath } from './errors.js';
+import { HoldfastError } from './errors.js';
 import { writeBase } from './journal/base.js';
-import type { FrameDocument } from './journal/frame.js';
+import { Chain } from './journal/chain.js';
+import { EntrySource } from './journal/entries.js';
 import type { Journal } from './journal/journal.js';
-import { type OpenSettings, openJournal, type RecoveryNote } from './journal/open.js';
-import { encodePayload } from './journal/payload.js';
+import { logKey } from './journal/log-key.js';
+import { moveEntries } from './journal/move-entries.js';
+import { begin, planOpening, type RecoveryNote } from './journal/open.js';
 import { Places } from './journal/places.js';
-import type { Replica, ReplicaDocument } from './journal/replica.js';
 import { retain } from './journal/retain.js';
+import { Ledger } from './ledger.js';
+import { assertDocumentName } from './projection/names.js';
 
 export interface TruthOptions {
   disk?: Disk;
@@ -35,19 +36,20 @@ export interface DocumentOptions<T> {
   initial: T;
 }
 
+/** One thread, one process: no lock is taken here. */
+const OWNER = 1;
+
 export class Truth {
   readonly notes: readonly RecoveryNote[];
   readonly #disk: Disk;
   readonly #places: Places;
-  readonly #settings: OpenSettings;
   readonly #journal: Journal;
-  readonly #replica: Replica;
+  readonly #ledger: Ledger;
   readonly #storeId: Buffer;
-  readonly #changes: Changes;
   readonly #eager: boolean;
-  readonly #documents = new Map<string, Tracked>();
-  /** Version of each document in the newest frame. */
-  readonly #encoded = new Map<string, number>();
+  readonly #now: () => number;
+  readonly #owner: number;
+  #nextNumber: number;
   #phase: 'open' | 'closed' = 'open';
 
   constructor(directory: string, options: TruthOptions = {}) {
@@ -55,25 +57,29 @@ export class Truth {
     this.#disk = disk;
     this.#eager = eager;
     this.#places = new Places(directory);
-    this.#settings = { disk, places: this.#places, owner: 1, onDamage, now, onFault };
-    const { journal, replica, storeId, notes } = openJournal(this.#settings);
+    this.#now = now;
+    const settings = { disk, places: this.#places, now };
+    const { plan, replica } = planOpening({ ...settings, owner: OWNER, onDamage });
+    this.#owner = Math.max(OWNER, plan.ownerMax);
+    this.#nextNumber = plan.nextNumber;
+    const takeNumber = () => this.#nextNumber++;
+    const { journal, notes } = begin(
+      { ...settings, owner: this.#owner, takeNumber, assertOwner: () => undefined, onFault },
+      plan,
+    );
     this.#journal = journal;
-    this.#replica = replica;
-    this.#storeId = storeId;
+    this.#ledger = new Ledger(replica, new Chain(journal.last), () => this.#onChange());
+    this.#storeId = Buffer.from(plan.storeId);
     this.notes = notes;
-    this.#changes = new Changes(() => {
-      if (this.#eager) this.commit();
-    });
-    for (const [name, { version }] of replica.documents) this.#encoded.set(name, version);
   }
 
   /** The names of all documents in the store, opened or not. */
   get names(): string[] {
-    return [...new Set([...this.#replica.documents.keys(), ...this.#documents.keys()])];
+    return this.#ledger.names;
   }
 
   get lastSeq(): number {
-    return this.#journal.lastSeq;
+    return this.#journal.last.seq;
   }
 
   get durableSeq(): number {
@@ -84,52 +90,63 @@ export class Truth {
   doc<T>(name: string, options: { initial: T }): Tracked<T>;
   doc(name: string, { schema, initial }: DocumentOptions<unknown>): Tracked {
     this.#assertOpen();
-    const known = this.#documents.get(name);
+    const known = this.#ledger.opened(name);
     if (known !== undefined) return known;
-    assertName(name);
+    assertDocumentName(name);
     const checker = schema === undefined ? null : new Checker(schema, name);
-    const stored = this.#replica.documents.get(name);
-    const doc = stored === undefined ? this.#create(name, initial, checker) : this.#load(name, stored, checker);
-    this.#documents.set(name, doc);
+    const stored = this.#ledger.stored(name);
+    if (stored !== undefined) return this.#ledger.load(name, stored, checker);
+    const doc = this.#ledger.create(name, initial, checker);
+    this.#onChange();
     return doc;
+  }
+
+  log(name: string, { schema }: { schema?: ZodType } = {}): TrackedLog {
+    this.#assertOpen();
+    assertDocumentName(name);
+    const log = this.#ledger.log(name);
+    if (schema !== undefined) log.checker = new Checker(schema, name);
+    return log;
+  }
+
+  get logNames(): string[] {
+    return [...this.#ledger.logs].map(({ name }) => name);
+  }
+
+  /** The entries that are written, from the files, as any reader finds them. */
+  readLog(name: string, since = 0): unknown[] {
+    const key = logKey(name);
+    const source = new EntrySource(this.#disk, this.#places, this.#storeId, key);
+    const count = this.#ledger.log(name).encodedLength;
+    const entries: unknown[] = [];
+    for (let at = since; at < count; ) {
+      const portion = source.next(at, count, this.#ledger.lostOf(key));
+      for (const entry of portion.entries()) entries.push(entry);
+      at = portion.to;
+    }
+    return entries;
   }
 
   remove(name: string): void {
     this.#assertOpen();
-    if (this.#changes.isOpen)
-      throw new HoldfastError('HF_CLOSED', `Cannot remove '${name}' inside an update or transaction.`);
-    const version = this.#documents.get(name)?.version ?? this.#encoded.get(name);
-    if (version === undefined) return;
-    const from = this.#encoded.get(name) ?? 0;
-    if (from > 0) this.#append([{ name, from, version: version + 1 }], [[[OP_REMOVED]]], false);
-    this.#documents.delete(name);
-    this.#replica.documents.delete(name);
-    this.#encoded.delete(name);
+    if (this.#ledger.remove(name)) this.#onChange();
   }
 
   /** All documents, or none. */
   transaction<R>(fn: () => Synchronous<R>): R {
     this.#assertOpen();
-    return this.#changes.run(fn, 'The transaction') as R;
+    return this.#ledger.changes.run(fn, 'The transaction') as R;
   }
 
   /** Encodes what changed, all documents in one frame, and writes it. Null when nothing had changed. */
   commit(): number | null {
     this.#assertOpen();
-    if (this.#changes.isOpen) throw new HoldfastError('HF_CLOSED', 'Cannot commit inside an update or transaction.');
-    const dirty = [...this.#documents.values()].filter((doc) => !doc.pending.isEmpty);
-    if (dirty.length === 0) return null;
-    const entries: FrameDocument[] = dirty.map(({ name, version }) => ({
-      name,
-      from: this.#encoded.get(name) ?? 0,
-      version,
-    }));
-    const mayBeOdd = dirty.some((doc) => doc.mayBeOdd);
-    return this.#append(
-      entries,
-      dirty.map((doc) => doc.takeOps()),
-      mayBeOdd,
-    );
+    this.#journal.assertReady();
+    const frame = this.#ledger.encode(this.durableSeq, this.#now());
+    if (frame === null) return null;
+    this.#journal.append(frame);
+    this.#journal.write();
+    return frame.seq;
   }
 
   /** When this returns, everything up to this call survives a power cut. */
@@ -139,13 +156,11 @@ export class Truth {
   }
 
   mark(): void {
-    this.#assertOpen();
     this.flush();
     this.#journal.mark();
   }
 
   rotate(): void {
-    this.#assertOpen();
     this.flush();
     this.#journal.rotate();
   }
@@ -154,20 +169,17 @@ export class Truth {
   compact(): string[] {
     this.rotate();
     const { durable: at, tailNumber } = this.#journal;
-    const { owner, now } = this.#settings;
-    const documents = new Map<string, ReplicaDocument>(this.#replica.documents);
-    for (const [name, { raw: state, version, mayBeOdd }] of this.#documents)
-      documents.set(name, { state, version, mayBeOdd });
-    const number = this.#journal.takeNumber();
-    writeBase(this.#disk, this.#places, {
+    const logs = new Map(this.#ledger.presentLogs());
+    const common = {
       storeId: this.#storeId,
-      owner,
-      number,
+      owner: this.#owner,
+      number: this.#nextNumber++,
       at,
-      tailNumber,
-      timeMs: now(),
-      documents,
-    });
+      timeMs: this.#now(),
+      logs,
+    };
+    moveEntries(this.#disk, this.#places, common);
+    writeBase(this.#disk, this.#places, { ...common, tailNumber, documents: new Map(this.#ledger.present()) });
     return retain(this.#disk, this.#places);
   }
 
@@ -184,65 +196,11 @@ export class Truth {
     this.#phase = 'closed';
   }
 
-  #append(entries: FrameDocument[], ops: unknown[], mayBeOdd: boolean): number {
-    const seq = this.#journal.append(entries, encodePayload(ops, mayBeOdd));
-    for (const { name, version } of entries) this.#encoded.set(name, version);
-    this.#journal.write();
-    return seq;
-  }
-
-  #create(name: string, initial: unknown, checker: Checker | null): Tracked {
-    assertRoot(initial, `The initial state of '${name}'`);
-    let isOdd = false;
-    const noteOdd = () => {
-      isOdd = true;
-    };
-    const filled = checker === null ? initial : checker.withDefaults(initial);
-    const state = copyIn(filled, { depth: 0, path: () => [], noteOdd });
-    assertRoot(state, `The initial state of '${name}'`);
-    this.#assertFits(name, state, checker, 'initial state');
-    const doc = new Tracked(name, this.#changes, state, 0, checker);
-    if (isOdd) doc.noteOdd();
-    doc.pending.replace();
-    doc.version = 1;
-    this.#documents.set(name, doc);
-    if (this.#eager && !this.#changes.isOpen) this.commit();
-    return doc;
-  }
-
-  #load(name: string, stored: ReplicaDocument, checker: Checker | null): Tracked {
-    this.#assertFits(name, stored.state, checker, 'saved state');
-    const doc = new Tracked(name, this.#changes, stored.state, stored.version, checker);
-    if (stored.mayBeOdd) doc.noteOdd();
-    return doc;
-  }
-
-  #assertFits(name: string, state: unknown, checker: Checker | null, what: string): void {
-    const problem = checker?.checkWhole(state) ?? null;
-    if (problem === null) return;
-    throw new HoldfastError(
-      'HF_SCHEMA',
-      `The schema of '${name}' refuses its ${what} at ${showPath(problem.path)}: ${problem.message}. Nothing was changed.`,
-      { path: problem.path, details: problem.issues },
-    );
+  #onChange(): void {
+    if (this.#eager && !this.#ledger.changes.isOpen) this.commit();
   }
 
   #assertOpen(): void {
     if (this.#phase !== 'open') throw new HoldfastError('HF_CLOSED', `The store ${this.#places.directory} is closed.`);
   }
-}
-
-const NAME_BYTES_MAX = 1024;
-
-function assertName(name: string): void {
-  const isSafe =
-    typeof name === 'string' &&
-    !name.includes('\0') &&
-    Buffer.byteLength(name) <= NAME_BYTES_MAX &&
-    name.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
-  if (!isSafe)
-    throw new HoldfastError(
-      'HF_NAME',
-      `Not a document name: ${JSON.stringify(name)}. Use names like 'loop' or 'features/upload'.`,
-    );
 }

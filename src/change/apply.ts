@@ -2,7 +2,19 @@
 // it meets proves that the state or the op is not what was committed.
 
 import type { Key } from './marks.js';
-import { OP_DROP, OP_HEAD, OP_PUT, OP_REMOVED, OP_TAIL, OP_TEXT, OP_WHOLE, type WirePath } from './ops.js';
+import {
+  OP_ADOPTED,
+  OP_CHECKED,
+  OP_DROP,
+  OP_HEAD,
+  OP_PUT,
+  OP_REMOVED,
+  OP_SCHEMA,
+  OP_TAIL,
+  OP_TEXT,
+  OP_WHOLE,
+  type WirePath,
+} from './ops.js';
 import { type Container, getOwn, hasOwn, isContainer, type Plain, setOwn } from './plain.js';
 
 /** An op that cannot belong to this state. */
@@ -10,13 +22,32 @@ export class Misfit extends Error {}
 /** An op of a later version of the format. */
 export class UnknownOp extends Error {}
 
+const KNOWN_OPS: ReadonlySet<unknown> = new Set([
+  OP_WHOLE,
+  OP_PUT,
+  OP_DROP,
+  OP_TAIL,
+  OP_HEAD,
+  OP_TEXT,
+  OP_REMOVED,
+  OP_SCHEMA,
+  OP_ADOPTED,
+  OP_CHECKED,
+]);
+
+/** What an op says beside the state. */
+const BESIDE: ReadonlySet<unknown> = new Set([OP_SCHEMA, OP_ADOPTED, OP_CHECKED]);
+
 /** The state after the ops, or undefined when the document is gone. The state before is changed, not kept. */
 export function applyOps(state: Container | undefined, ops: readonly unknown[]): Container | undefined {
   let now = state;
   for (const op of ops) {
     if (!Array.isArray(op)) throw new Misfit('an op is not a list');
+    // Before anything else: to a later version the rest of it may make sense.
+    if (!KNOWN_OPS.has(op[0])) throw new UnknownOp(`op ${String(op[0])}`);
     if (op[0] === OP_WHOLE) now = asContainer(op[1]);
     else if (op[0] === OP_REMOVED) now = undefined;
+    else if (BESIDE.has(op[0])) continue;
     else applyInside(asContainer(now), op);
   }
   return now;
@@ -41,8 +72,6 @@ function applyInside(root: Container, op: unknown[]): void {
     case OP_TEXT:
       applyText(find(root, path.slice(0, -1)), path.at(-1), op[2], op[3]);
       break;
-    default:
-      throw new UnknownOp(`op ${String(op[0])}`);
   }
 }
 

@@ -38,8 +38,12 @@ function finding(name: 'find' | 'findLast'): Method {
     const visit = asCallback(callback);
     const position = name === 'find' ? 'findIndex' : 'findLastIndex';
     const raw = rawItems(node);
-    const index = raw[position]((item, at) => Boolean(visit.call(self, node.wrap(item, at), at, node.proxy)));
-    return index === -1 ? undefined : node.wrap(raw[index], index);
+    let draft: unknown;
+    const index = raw[position]((item, at) => {
+      draft = node.wrap(item, at);
+      return Boolean(visit.call(self, draft, at, node.proxy));
+    });
+    return index === -1 ? undefined : draft;
   };
 }
 
@@ -56,9 +60,17 @@ function filter(node: DraftNode, [callback, self]: unknown[]): unknown[] {
 function reducing(name: 'reduce' | 'reduceRight'): Method {
   return (node, args) => {
     const visit = asCallback(args[0]);
-    const drafts = rawItems(node).map((item, index) => node.wrap(item, index));
-    const step: Callback = (sum, item, index) => visit(sum, item, index, node.proxy);
-    return args.length > 1 ? drafts[name](step, args[1]) : drafts[name](step);
+    const raw = rawItems(node);
+    const before = name === 'reduce' ? -1 : 1;
+    // Without a start value the first sum is an item, and becomes a draft here like any other.
+    let isItem = args.length < 2;
+    const step: Callback = (sum, item, index) => {
+      const start = isItem ? node.wrap(sum, (index as number) + before) : sum;
+      isItem = false;
+      return visit(start, node.wrap(item, index as number), index, node.proxy);
+    };
+    const result = args.length > 1 ? raw[name](step, args[1]) : raw[name](step);
+    return isItem ? node.wrap(result, 0) : result;
   };
 }
 
@@ -195,7 +207,8 @@ function asCallback(value: unknown): Callback {
 }
 
 function toInteger(value: unknown): number {
-  const number = Math.trunc(Number(value));
+  // `+` refuses a bigint, as arrays do; Number() would take it.
+  const number = Math.trunc(+(value as number));
   return Number.isNaN(number) ? 0 : number;
 }
 

@@ -8,6 +8,9 @@ import { HoldfastError } from '../errors.js';
 import { Marks } from './marks.js';
 import { hide, type Plain, setOwn } from './plain.js';
 import type { Tracked } from './tracked.js';
+import type { TrackedLog } from './tracked-log.js';
+
+type OnFinal = (docs: readonly Tracked[], logs: readonly TrackedLog[]) => void;
 
 interface Savepoint {
   readonly undoFrom: number;
@@ -17,11 +20,13 @@ interface Savepoint {
 export class Changes {
   readonly #undo: (() => unknown)[] = [];
   readonly #savepoints: Savepoint[] = [];
+  /** Logs that were appended to since the outermost savepoint. */
+  readonly #grown = new Set<TrackedLog>();
   /** Keys taken out of sight and not yet deleted. */
   readonly #hidden = new Map<object, Set<string>>();
-  readonly #onFinal: (docs: readonly Tracked[]) => void;
+  readonly #onFinal: OnFinal;
 
-  constructor(onFinal: (docs: readonly Tracked[]) => void = () => undefined) {
+  constructor(onFinal: OnFinal = () => undefined) {
     this.#onFinal = onFinal;
   }
 
@@ -70,6 +75,10 @@ export class Changes {
     return marks;
   }
 
+  noteGrown(log: TrackedLog): void {
+    this.#grown.add(log);
+  }
+
   addHidden(raw: object, key: string): void {
     const keys = this.#hidden.get(raw);
     if (keys === undefined) this.#hidden.set(raw, new Set([key]));
@@ -107,16 +116,38 @@ export class Changes {
   }
 
   #finish(savepoint: Savepoint): void {
-    for (const [raw, keys] of this.#hidden) for (const key of keys) delete (raw as Plain)[key];
-    this.#hidden.clear();
-    this.#undo.length = 0;
+    this.#forget();
     const changed: Tracked[] = [];
     for (const [doc, marks] of savepoint.marks) if (doc.accept(marks)) changed.push(doc);
-    if (changed.length > 0) this.#onFinal(changed);
+    // What was appended and undone is not pending any more.
+    const grown = [...this.#grown].filter(({ hasPending }) => hasPending);
+    this.#grown.clear();
+    if (changed.length > 0 || grown.length > 0) this.#onFinal(changed, grown);
+  }
+
+  /** Nothing of what was recorded can be undone any more. */
+  #forget(): void {
+    this.#undo.length = 0;
+    if (this.#hidden.size === 0) return;
+    for (const [raw, keys] of this.#hidden) for (const key of keys) delete (raw as Plain)[key];
+    this.#hidden.clear();
+  }
+
+  /** Undoes everything that is still open. For the end of the process, where no recipe returns any more. */
+  abort(): void {
+    const [outermost] = this.#savepoints;
+    if (outermost === undefined) return;
+    this.#rollBack(outermost);
+    this.#savepoints.length = 0;
   }
 
   #rollBack(savepoint: Savepoint): void {
     while (this.#undo.length > savepoint.undoFrom) this.#undo.pop()?.();
+    // Every key is in sight again; what is left are empty sets that would keep objects alive.
+    if (savepoint.undoFrom === 0) {
+      this.#forget();
+      this.#grown.clear();
+    }
   }
 }
 

@@ -1,56 +1,85 @@
 // Validation that costs what changed: the schema is followed along the marked paths. Values that are new are parsed
-// whole, from the outermost union or intersection on; above them only the ancestors' own refinements run, not their
-// other children.
+// whole, from the outermost union or intersection on; above them only the ancestors' own checks run, not their other
+// children. An update is refused exactly when zod would refuse the whole new state, or drop keys from it.
 //
-// Not promised: a refinement costs what it costs. One at the root that walks the state makes every update walk it.
+// I1. The state before the update was acceptable. Places without a mark need no look.
+// I2. zod parses copies. It may freeze what it is given (`readonly`, even in an option of a union that fails), and a
+//     deleted key is only out of sight until the update ends (see `hide`): a copy does not have it.
+// I3. Refinements see what zod would show them. As long as the state equals its own parse they are given the state
+//     itself; once a default is left out or a value rewritten, their schema is parsed whole. That is remembered until
+//     the document is opened again, because the update that made them equal could still be undone.
+//
+// Decided: a key that was dropped is checked as absent, with zod's own rules for absence. zod looks at nothing below a
+// key named `__proto__`, and neither does this: strict objects and records with listed keys refuse the key, everything
+// else lets it through. When updates of one document are nested the outermost is checked; in a transaction each update
+// is, at its own end. That zod skips refinements once a part has failed does not matter: the answer is no already.
+// Errors thrown by a refinement, or by zod for an intersection that cannot be merged, undo the update and pass through.
+//
+// Not promised: a refinement costs what it costs. One at the root that walks the state makes every update walk it. A
+// refinement that changes what it is given changes the document behind its back.
 
 import { type ZodType, z } from 'zod';
 import { HoldfastError } from '../errors.js';
-import type { Key, Marks } from './marks.js';
-import { hasOwn, isContainer, type Plain } from './plain.js';
+import type { Marks } from './marks.js';
+import { copyPlain, hasOwn, isContainer, isVisible, type Plain, setOwn } from './plain.js';
+import { fillDefaults } from './schema-defaults.js';
+import { fingerprintOf } from './schema-fingerprint.js';
+import { type Plan, planFor } from './schema-plan.js';
+import { toProblem, unknownKey, type Where } from './schema-problem.js';
+import { type Definition, innerOf } from './schema-shape.js';
+import { canDescend, changedKeys, isStrict, itemOf, optionFor, partOf } from './schema-steps.js';
 import type { Problem, StateChecker } from './tracked.js';
-import { type Definition, definitionOf, inspectSchema } from './usable.js';
+import { inspectSchema } from './usable.js';
 
-type Where = { readonly key: Key; readonly above: Where } | null;
-
-/** What is worked out once per schema. */
-interface Plan {
-  def: Definition;
-  schema: ZodType;
-  /** The schema's own checks without its children. */
-  own: ZodType | null;
-  /** One property each, so that zod itself says what absence means. */
-  properties: Map<string, ZodType>;
-  keyValues: Set<string> | null;
-}
+/** zod reads absent keys like any others, so a key named `constructor` is never absent to it. */
+const NOTHING: Plain = {};
 
 export class Checker implements StateChecker {
   readonly runsCallerCode: boolean;
   readonly #schema: ZodType;
   readonly #name: string;
   readonly #plans = new WeakMap<ZodType, Plan>();
-  /** Somewhere a default is not filled in: refinements must then see parsed values, not the state. */
-  #isSparse = false;
+  /** Whether the state may differ from its own parse. Until `checkWhole` has seen the state, it may. */
+  #differs: 'unknown' | boolean = 'unknown';
 
   constructor(schema: ZodType, name: string) {
+    this.runsCallerCode = inspectSchema(schema, name).runsCallerCode;
     this.#schema = schema;
     this.#name = name;
-    this.runsCallerCode = inspectSchema(schema, name).hasRefinements;
+  }
+
+  /** Empty too once the state differs from its own parse: that is not known again without parsing it (I3). */
+  get seal(): string {
+    return this.#differs === false ? (fingerprintOf(this.#schema) ?? '') : '';
+  }
+
+  isOf(schema: ZodType): boolean {
+    return schema === this.#schema || fingerprintOf(schema) === fingerprintOf(this.#schema);
+  }
+
+  /** Instead of `checkWhole`, for a state that was sealed with `seal`. False when this schema is another one. */
+  trusts(seal: string | undefined): boolean {
+    if (seal === undefined || seal === '' || seal !== fingerprintOf(this.#schema)) return false;
+    if (this.#differs === 'unknown') this.#differs = false;
+    return true;
   }
 
   check(state: unknown, marks: Marks): Problem | null {
+    if (marks.isEmpty) return null;
     return this.#guard(() => this.#visit(this.#schema, state, marks, null));
   }
 
+  /** Checks the state that a document starts from. Without this, refinements make updates parse more than they must. */
   checkWhole(state: unknown): Problem | null {
+    if (this.#differs === 'unknown') this.#differs = false;
     return this.#guard(() => this.#whole(this.#schema, state, null));
   }
 
   /** The state with defaults where keys are absent. The keys given keep their order. */
   withDefaults(state: unknown): unknown {
     return this.#guard(() => {
-      const result = this.#schema.safeParse(state);
-      return result.success ? fill(state, result.data) : state;
+      const result = this.#schema.safeParse(copyPlain(state));
+      return result.success ? fillDefaults(state, result.data) : state;
     });
   }
 
@@ -58,28 +87,27 @@ export class Checker implements StateChecker {
     try {
       return fn();
     } catch (error) {
-      if (!(error instanceof Error) || error.constructor.name !== '$ZodAsyncError') throw error;
+      if (!isAsyncComplaint(error)) throw error;
       throw new HoldfastError(
         'HF_SCHEMA',
-        `The schema of '${this.#name}' has an async refinement; updates are synchronous.`,
-        {
-          cause: error,
-        },
+        `The schema of '${this.#name}' has an async refinement, and updates are synchronous; await the answer before the update. Nothing was changed.`,
+        { cause: error },
       );
     }
   }
 
   #visit(schema: ZodType, value: unknown, marks: Marks, where: Where): Problem | null {
-    if (marks.whole) return this.#whole(schema, value, where);
     const plan = this.#planOf(schema);
-    if (plan.own !== null && this.#isSparse) return this.#whole(schema, value, where);
-    const problem = this.#visitKind(plan, value, marks, where);
-    if (problem !== null || plan.own === null || marks.isEmpty) return problem;
-    if (this.#isSparse) return this.#whole(schema, value, where);
-    return toProblem(plan.own.safeParse(value), where);
+    if (marks.whole || !canDescend(plan.def, value, marks)) return this.#whole(schema, value, where);
+    // Before, because a whole parse makes the walk below superfluous; after, because the walk may find a difference.
+    if (plan.readsInside && this.#differs) return this.#whole(schema, value, where);
+    const problem = this.#visitParts(plan, value, marks, where);
+    if (problem !== null || plan.own === null) return problem;
+    if (plan.readsInside && this.#differs) return this.#whole(schema, value, where);
+    return toProblem(plan.own.safeParse(plan.parsesInside ? copyPlain(value) : value), where);
   }
 
-  #visitKind(plan: Plan, value: unknown, marks: Marks, where: Where): Problem | null {
+  #visitParts(plan: Plan, value: unknown, marks: Marks, where: Where): Problem | null {
     const { def, schema } = plan;
     switch (def.type) {
       case 'object':
@@ -87,100 +115,110 @@ export class Checker implements StateChecker {
       case 'record':
         return this.#visitRecord(plan, value as Plain, marks, where);
       case 'array':
-        return this.#visitArray(value as unknown[], marks, where, () => def.element);
-      case 'tuple': {
-        const hasNewLength = marks.head > 0 || marks.tail !== Number.POSITIVE_INFINITY;
-        if (hasNewLength || !Array.isArray(value)) return this.#whole(schema, value, where);
-        return this.#visitArray(value, marks, where, (index) => def.items?.[index] ?? def.rest ?? undefined);
-      }
-      case 'optional':
-      case 'nullable':
-      case 'default':
-      case 'prefault':
-      case 'nonoptional':
-      case 'readonly':
-        return this.#visit(def.innerType as ZodType, value, marks, where);
-      case 'lazy':
-        return this.#visit((def.getter as () => ZodType)(), value, marks, where);
+      case 'tuple':
+        return this.#visitArray(def, value as unknown[], marks, where);
+      case 'union':
+        return this.#visit(optionFor(def, value as Plain) as ZodType, value, marks, where);
       case 'any':
       case 'unknown':
         return null;
       default:
-        return this.#whole(schema, value, where);
+        return this.#visit(innerOf(schema) as ZodType, value, marks, where);
     }
   }
 
   #visitObject(plan: Plan, value: Plain, marks: Marks, where: Where): Problem | null {
     for (const key of changedKeys(marks)) {
-      const problem = this.#property(plan, value, key, { key, above: where });
+      const problem = this.#property(plan, value, key, where);
       if (problem !== null) return problem;
     }
     for (const [key, kid] of marks.kids) {
-      const part = partOf(plan.def, key as string);
+      const part = key === '__proto__' ? undefined : partOf(plan.def, key as string);
       const problem = part === undefined ? null : this.#visit(part, value[key], kid, { key, above: where });
       if (problem !== null) return problem;
     }
     return null;
   }
 
-  #property(plan: Plan, value: Plain, key: string, where: Where): Problem | null {
-    const part = partOf(plan.def, key);
-    const isPresent = isThere(value, key);
-    if (part === undefined) return isPresent ? unknownKey(key, where) : null;
-    let property = plan.properties.get(key);
-    if (property === undefined) {
-      property = z.object({ value: part });
-      plan.properties.set(key, property);
+  #property(plan: Plan, value: Plain, key: string, above: Where): Problem | null {
+    const { def } = plan;
+    const isPresent = isVisible(value, key);
+    if (key === '__proto__') {
+      if (isPresent && isStrict(def) && !hasOwn(def.shape ?? {}, key)) return unknownKey({ key, above });
+      this.#differs = true;
+      return null;
     }
-    const given: Plain = isPresent ? { value: value[key] } : {};
-    const result = property.safeParse(given);
-    if (!result.success) return toProblem(result, where, 1);
-    return this.#compare(given, result.data, where, 1);
+    const part = partOf(def, key);
+    if (isPresent) {
+      const where = { key, above };
+      return part === undefined ? unknownKey(where) : this.#whole(part, value[key], where);
+    }
+    return part === undefined || !hasOwn(def.shape ?? {}, key) ? null : this.#absence(plan, key, part, above);
+  }
+
+  #absence(plan: Plan, key: string, part: ZodType, above: Where): Problem | null {
+    let property = plan.absences.get(key);
+    if (property === undefined) {
+      property = z.object({ [key]: part });
+      plan.absences.set(key, property);
+    }
+    return this.#whole(property, {}, above);
   }
 
   #visitRecord(plan: Plan, value: Plain, marks: Marks, where: Where): Problem | null {
-    const { def, schema, keyValues } = plan;
-    if (def.mode === 'loose') return this.#whole(schema, value, where);
     for (const key of changedKeys(marks)) {
-      const problem = this.#recordKey(def, keyValues, value, key, { key, above: where });
+      const problem = this.#entry(plan, value, key, where);
       if (problem !== null) return problem;
     }
-    for (const [key, kid] of marks.kids) {
-      const problem = this.#visit(def.valueType as ZodType, value[key], kid, { key, above: where });
+    for (const [stored, kid] of marks.kids) {
+      const key = stored as string;
+      const problem = this.#visitEntry(plan, value, key, kid, where);
       if (problem !== null) return problem;
     }
     return null;
   }
 
-  #recordKey(def: Definition, keyValues: Set<string> | null, value: Plain, key: string, where: Where): Problem | null {
-    const isPresent = isThere(value, key);
-    if (keyValues !== null) {
-      if (keyValues.has(key)) return this.#whole(def.valueType as ZodType, isPresent ? value[key] : undefined, where);
-      return isPresent ? unknownKey(key, where) : null;
+  #entry(plan: Plan, value: Plain, key: string, above: Where): Problem | null {
+    const { def, requiredKeys, bareRecord, takesAnyKey } = plan;
+    const isPresent = isVisible(value, key);
+    const where = { key, above };
+    if (key === '__proto__') this.#differs = true;
+    if (requiredKeys !== null) {
+      if (!requiredKeys.has(key)) return isPresent && def.mode !== 'loose' ? unknownKey(where) : null;
+      if (key === '__proto__') return null;
+      // zod gives back every required key, those with `undefined` too.
+      if (!isPresent) this.#differs = true;
+      return this.#whole(def.valueType as ZodType, isPresent ? value[key] : NOTHING[key], where);
     }
     if (!isPresent) return null;
-    return checkKey(def.keyType as ZodType, key, where) ?? this.#whole(def.valueType as ZodType, value[key], where);
+    if (takesAnyKey && key !== '__proto__') return this.#whole(def.valueType as ZodType, value[key], where);
+    const entry: Plain = {};
+    setOwn(entry, key, value[key]);
+    return this.#whole(bareRecord as ZodType, entry, above);
   }
 
-  #visitArray(
-    items: unknown[],
-    marks: Marks,
-    where: Where,
-    schemaAt: (index: number) => ZodType | undefined,
-  ): Problem | null {
-    const checkItem = (index: number): Problem | null => {
-      const schema = schemaAt(index);
-      return schema === undefined ? null : this.#whole(schema, items[index], { key: index, above: where });
-    };
-    for (const stored of [...marks.puts, ...marks.growths.keys()]) {
+  #visitEntry(plan: Plan, value: Plain, key: string, kid: Marks, above: Where): Problem | null {
+    const { def, requiredKeys, takesAnyKey } = plan;
+    if (key === '__proto__' || (requiredKeys !== null && !requiredKeys.has(key))) return null;
+    // A loose record does not check values whose keys it does not know.
+    if (def.mode === 'loose' && requiredKeys === null && !takesAnyKey) return this.#entry(plan, value, key, above);
+    return this.#visit(def.valueType as ZodType, value[key], kid, { key, above });
+  }
+
+  #visitArray(def: Definition, items: unknown[], marks: Marks, above: Where): Problem | null {
+    const checkItem = (index: number): Problem | null =>
+      this.#whole(itemOf(def, index), items[index], { key: index, above });
+    for (const stored of marks.puts) {
+      const problem = checkItem(marks.keyOf(stored) as number);
+      if (problem !== null) return problem;
+    }
+    for (const stored of marks.growths.keys()) {
       const problem = checkItem(marks.keyOf(stored) as number);
       if (problem !== null) return problem;
     }
     for (const [stored, kid] of marks.kids) {
-      const index = marks.keyOf(stored) as number;
-      const schema = schemaAt(index);
-      const problem =
-        schema === undefined ? null : this.#visit(schema, items[index], kid, { key: index, above: where });
+      const key = marks.keyOf(stored) as number;
+      const problem = this.#visit(itemOf(def, key), items[key], kid, { key, above });
       if (problem !== null) return problem;
     }
     for (let index = marks.tailIndex; index < items.length; index++) {
@@ -191,100 +229,45 @@ export class Checker implements StateChecker {
   }
 
   #whole(schema: ZodType, value: unknown, where: Where): Problem | null {
-    const result = schema.safeParse(value);
-    return result.success ? this.#compare(value, result.data, where, 0) : toProblem(result, where);
+    if (this.#planOf(schema).isSurelyFine?.(value)) return null;
+    const given = copyPlain(value);
+    const result = schema.safeParse(given);
+    return result.success ? this.#compare(given, result.data, where) : toProblem(result, where);
   }
 
-  /** What parsing took away was unknown; what it added was a default. `skip` leaves out the holder of one property. */
-  #compare(input: unknown, output: unknown, where: Where, skip: number): Problem | null {
-    if (!isContainer(input) || !isContainer(output)) return null;
-    for (const key of Object.keys(input)) {
-      // zod leaves `__proto__` out of what it returns; here it is a key like any other.
-      if (key === '__proto__') continue;
-      const at: Where = skip > 0 ? where : { key, above: where };
-      if (!hasOwn(output, key)) return unknownKey(key, at);
-      const problem = this.#compare((input as Plain)[key], (output as Plain)[key], at, 0);
+  /** What parsing took away was unknown; what it added or changed is a difference that refinements must see. */
+  #compare(input: unknown, output: unknown, where: Where): Problem | null {
+    if (input === output) return null;
+    if (!isContainer(input) || !isContainer(output)) {
+      this.#differs = true;
+      return null;
+    }
+    const isArray = Array.isArray(input);
+    const keys = Object.keys(input);
+    for (const name of keys) {
+      if (name === '__proto__') {
+        this.#differs = true;
+        continue;
+      }
+      const at: Where = { key: isArray ? Number(name) : name, above: where };
+      if (!hasOwn(output, name)) return unknownKey(at);
+      const problem = this.#compare((input as Plain)[name], (output as Plain)[name], at);
       if (problem !== null) return problem;
     }
-    for (const key of Object.keys(output)) if (!hasOwn(input, key)) this.#isSparse = true;
+    if (Object.keys(output).length !== keys.length) this.#differs = true;
     return null;
   }
 
   #planOf(schema: ZodType): Plan {
     let plan = this.#plans.get(schema);
     if (plan === undefined) {
-      const def = definitionOf(schema);
-      const checks = (def.checks ?? []) as Parameters<ReturnType<typeof z.any>['check']>;
-      const own = checks.length === 0 ? null : z.any().check(...checks);
-      const values = def.type === 'record' && !def.partial ? def.keyType?._zod.values : undefined;
-      const keyValues = values === undefined ? null : new Set([...values].map(String));
-      plan = { def, schema, own, properties: new Map(), keyValues };
+      plan = planFor(schema);
       this.#plans.set(schema, plan);
     }
     return plan;
   }
 }
 
-function changedKeys(marks: Marks): Iterable<string> {
-  if (marks.drops.size === 0 && marks.growths.size === 0) return marks.puts as Set<string>;
-  return new Set([...marks.drops, ...marks.puts, ...marks.growths.keys()] as string[]);
-}
-
-function isThere(value: Plain, key: string): boolean {
-  return Object.prototype.propertyIsEnumerable.call(value, key);
-}
-
-function partOf(def: Definition, key: string): ZodType | undefined {
-  if (def.shape !== undefined && hasOwn(def.shape, key)) return def.shape[key];
-  const { catchall } = def;
-  return catchall === undefined || definitionOf(catchall).type === 'never' ? undefined : catchall;
-}
-
-function checkKey(keyType: ZodType, key: string, where: Where): Problem | null {
-  const result = keyType.safeParse(key);
-  if (result.success) return null;
-  // As zod does it: the keys of a record of numbers are text.
-  const isNumeric = key !== '' && String(Number(key)) === key;
-  if (isNumeric && keyType.safeParse(Number(key)).success) return null;
-  return toProblem(result, where);
-}
-
-function unknownKey(key: string, where: Where): Problem {
-  const message = `Unrecognized key ${JSON.stringify(key)}; add it to the schema, or use z.looseObject()`;
-  return {
-    path: pathOf(where),
-    message,
-    issues: [{ code: 'unrecognized_keys', keys: [key], path: pathOf(where), message }],
-  };
-}
-
-function toProblem(result: z.ZodSafeParseResult<unknown>, where: Where, skip = 0): Problem | null {
-  if (result.success) return null;
-  const prefix = pathOf(where);
-  const issues = result.error.issues.map((issue) => ({ ...issue, path: [...prefix, ...issue.path.slice(skip)] }));
-  const [first] = issues;
-  return { path: (first?.path ?? prefix) as Key[], message: first?.message ?? 'invalid', issues };
-}
-
-function pathOf(where: Where): Key[] {
-  const path: Key[] = [];
-  for (let at = where; at !== null; at = at.above) path.unshift(at.key);
-  return path;
-}
-
-function fill(input: unknown, output: unknown): unknown {
-  if (!isContainer(input) || !isContainer(output)) return input === undefined ? output : input;
-  if (Array.isArray(input)) {
-    const items = input.map((item, index) => fill(item, (output as unknown[])[index]));
-    return items.some((item, index) => item !== input[index]) ? items : input;
-  }
-  let changed = false;
-  const filled: Plain = { ...input };
-  for (const key of Object.keys(output)) {
-    const value = fill(hasOwn(input, key) ? input[key] : undefined, (output as Plain)[key]);
-    if (value === undefined || (hasOwn(input, key) && value === input[key])) continue;
-    filled[key] = value;
-    changed = true;
-  }
-  return changed ? filled : input;
+function isAsyncComplaint(error: unknown): boolean {
+  return error instanceof Error && /^(Encountered Promise during sync|Async schemas not supported)/.test(error.message);
 }

@@ -8,16 +8,23 @@ import { type Container, type Plain, setOwn } from './plain.js';
 
 export const DEPTH_MAX = 500;
 
-/** Where a value goes: asked for only when it is refused. */
+/** The container that a value goes into. */
 export interface Destination {
   readonly depth: number;
+  /** Asked for only when a value is refused. */
   path(): Path;
   /** Called for text or keys that msgpack would not carry faithfully. */
   noteOdd(): void;
 }
 
-export function copyIn(value: unknown, to: Destination): unknown {
-  return new CopyIn(to).copy(value);
+/** A private copy of a value for `key` of a container; without a key, for the root of a document. */
+export function copyIn(value: unknown, to: Destination, key?: Key): unknown {
+  // Most values are text and numbers: they need nothing of what containers need.
+  if (typeof value === 'string') {
+    if (!isWellFormed(value)) to.noteOdd();
+    return value;
+  }
+  return new CopyIn(to, key).copy(value);
 }
 
 /** Keys that msgpackr renames or mistakes for its own hooks. */
@@ -34,11 +41,15 @@ export function isWellFormed(text: string): boolean {
 
 class CopyIn {
   readonly #to: Destination;
-  readonly #keys: Key[] = [];
+  /** How deep the value itself will be. */
+  readonly #depth: number;
+  readonly #keys: Key[];
   readonly #open: object[] = [];
 
-  constructor(to: Destination) {
+  constructor(to: Destination, key: Key | undefined) {
     this.#to = to;
+    this.#depth = key === undefined ? to.depth : to.depth + 1;
+    this.#keys = key === undefined ? [] : [key];
   }
 
   copy(value: unknown): unknown {
@@ -66,7 +77,7 @@ class CopyIn {
       throw new HoldfastError('HF_DRAFT', `A draft was used after its update ended, at ${showPath(this.#path())}.`);
     }
     const source: object = handle?.raw ?? given;
-    if (this.#to.depth + this.#open.length >= DEPTH_MAX) this.#refuseDepth();
+    if (this.#depth + this.#open.length >= DEPTH_MAX) this.#refuseDepth();
     this.#open.push(source);
     const copy = Array.isArray(source) ? this.#copyArray(source) : this.#copyPlain(source);
     this.#open.pop();

@@ -7,9 +7,9 @@
 import { HoldfastError, type Path, showPath } from '../errors.js';
 import { ARRAY_METHODS, arrayIterator } from './arrays.js';
 import type { Changes } from './changes.js';
-import { copyIn } from './copy-in.js';
+import { copyIn, type Destination, isOddKey } from './copy-in.js';
 import { removeKey, setIndex, setKey, setLength } from './edit.js';
-import { type Handle, registerHandle } from './handles.js';
+import { HANDLE, type Handle } from './handles.js';
 import type { Key, Marks } from './marks.js';
 import { type Container, hasOwn, isContainer, isVisible, type Plain } from './plain.js';
 import type { Tracked } from './tracked.js';
@@ -41,9 +41,19 @@ export class Session {
 /** Keys that ordinary objects inherit and that a program may use as data: only own ones are seen. */
 const OWN_ONLY = new Set(['__proto__', 'constructor', 'prototype']);
 
-const INDEX = /^(?:0|[1-9]\d{0,9})$/;
+/** '0', '17', but not '01' or '-1'. No regular expression: this is asked for every access to an array. */
+function isIndex(key: string): boolean {
+  const { length } = key;
+  const first = key.charCodeAt(0);
+  if (length === 0 || length > 10 || (first === 48 && length > 1)) return false;
+  for (let at = 0; at < length; at++) {
+    const code = key.charCodeAt(at);
+    if (code < 48 || code > 57) return false;
+  }
+  return true;
+}
 
-export class DraftNode implements ProxyHandler<Container>, Handle {
+export class DraftNode implements ProxyHandler<Container>, Handle, Destination {
   readonly proxy: Container;
   readonly depth: number;
   #key: Key;
@@ -57,7 +67,6 @@ export class DraftNode implements ProxyHandler<Container>, Handle {
     this.#key = key;
     this.depth = parent === null ? 0 : parent.depth + 1;
     this.proxy = new Proxy(raw, this);
-    registerHandle(this.proxy, this);
   }
 
   get isLive(): boolean {
@@ -69,12 +78,14 @@ export class DraftNode implements ProxyHandler<Container>, Handle {
     return isContainer(value) ? this.session.node(value, this, key).proxy : value;
   }
 
+  /** A private copy of a value that is about to be stored at `key`. */
   copyIn(value: unknown, key: Key): unknown {
-    return copyIn(value, {
-      depth: this.depth + 1,
-      path: () => [...this.path(), key],
-      noteOdd: () => this.session.doc.noteOdd(),
-    });
+    if (typeof key === 'string' && isOddKey(key)) this.noteOdd();
+    return copyIn(value, this, key);
+  }
+
+  noteOdd(): void {
+    this.session.doc.noteOdd();
   }
 
   /** Marks of this container; null when an ancestor is written whole. Throws when it is no longer in the tree. */
@@ -88,17 +99,26 @@ export class DraftNode implements ProxyHandler<Container>, Handle {
     return above === null ? null : above.kid(key, Array.isArray(this.raw));
   }
 
+  /** Where this is now; where it was, once it has left the tree. */
   path(): Path {
-    return this.parent === null ? [] : [...this.parent.path(), this.#key];
+    if (this.parent === null) return [];
+    this.#isAttached();
+    return [...this.parent.path(), this.#key];
   }
 
   #locate(): Key {
-    const parent = this.parent as DraftNode;
-    if ((parent.raw as Plain)[this.#key] === this.raw) return this.#key;
-    const index = Array.isArray(parent.raw) ? parent.raw.indexOf(this.raw) : -1;
-    if (index === -1) this.#refuseDetached();
+    if (!this.#isAttached()) this.#refuseDetached();
+    return this.#key;
+  }
+
+  /** Brings the key up to date on the way. */
+  #isAttached(): boolean {
+    const { raw } = this.parent as DraftNode;
+    if ((raw as Plain)[this.#key] === this.raw) return true;
+    const index = Array.isArray(raw) ? raw.indexOf(this.raw) : -1;
+    if (index === -1) return false;
     this.#key = index;
-    return index;
+    return true;
   }
 
   #refuseDetached(): never {
@@ -118,6 +138,7 @@ export class DraftNode implements ProxyHandler<Container>, Handle {
   }
 
   get(target: Container, key: string | symbol): unknown {
+    if (key === HANDLE) return this;
     this.#assertLive();
     if (Array.isArray(target)) return this.#getFromArray(target, key);
     if (typeof key === 'symbol') return Reflect.get(target, key);
@@ -128,9 +149,9 @@ export class DraftNode implements ProxyHandler<Container>, Handle {
   #getFromArray(target: unknown[], key: string | symbol): unknown {
     if (key === Symbol.iterator) return () => arrayIterator(this);
     if (typeof key === 'symbol') return Reflect.get(target, key);
-    if (INDEX.test(key)) return this.wrap(target[Number(key)], Number(key));
     const method = ARRAY_METHODS.get(key);
     if (method !== undefined) return (...args: unknown[]) => method(this, args);
+    if (isIndex(key)) return this.wrap(target[Number(key)], Number(key));
     return OWN_ONLY.has(key) && key !== 'constructor' ? undefined : Reflect.get(target, key, this.proxy);
   }
 
@@ -140,7 +161,7 @@ export class DraftNode implements ProxyHandler<Container>, Handle {
     if (typeof key === 'symbol') this.#refuseKey(key);
     if (!Array.isArray(target)) setKey(this, key, value);
     else if (key === 'length') setLength(this, value);
-    else if (INDEX.test(key)) setIndex(this, Number(key), value);
+    else if (isIndex(key)) setIndex(this, Number(key), value);
     else this.#refuseKey(key);
     return true;
   }
@@ -149,7 +170,7 @@ export class DraftNode implements ProxyHandler<Container>, Handle {
     this.#assertLive();
     if (typeof key === 'symbol' || !hasOwn(target, key)) return true;
     if (Array.isArray(target)) {
-      const path = [...this.path(), Number(key)];
+      const path = [...this.path(), isIndex(key) ? Number(key) : key];
       throw new HoldfastError('HF_VALUE', `Cannot delete ${showPath(path)}: the array would get a hole. Use splice.`, {
         path,
       });
@@ -200,11 +221,15 @@ export class DraftNode implements ProxyHandler<Container>, Handle {
   }
 
   #refuseKey(key: string | symbol): never {
-    const where = `${showPath(this.path())}[${String(key)}]`;
+    const path = typeof key === 'symbol' ? this.path() : [...this.path(), key];
     const reason =
-      typeof key === 'symbol' ? 'a symbol key cannot be stored' : 'an array holds items, not named properties';
-    throw new HoldfastError('HF_VALUE', `Cannot store the value at ${where}: ${reason}. Nothing was changed.`, {
-      path: this.path(),
-    });
+      typeof key === 'symbol' ? `${String(key)} cannot be a key` : 'an array has items, not named properties';
+    throw new HoldfastError(
+      'HF_VALUE',
+      `Cannot store the value at ${showPath(path)}: ${reason}. Nothing was changed.`,
+      {
+        path,
+      },
+    );
   }
 }

@@ -3,6 +3,7 @@
 
 import { HoldfastError, showPath } from '../errors.js';
 import type { DraftNode } from './draft.js';
+import { handleOf } from './handles.js';
 import { getOwn, hide, isVisible, type Plain, setOwn, show } from './plain.js';
 
 export function setKey(node: DraftNode, key: string, value: unknown): void {
@@ -10,7 +11,8 @@ export function setKey(node: DraftNode, key: string, value: unknown): void {
     removeKey(node, key);
     return;
   }
-  if (typeof value !== 'object' && isSame(node.raw as Plain, key, value)) {
+  const raw = node.raw as Plain;
+  if (isVisible(raw, key) && isSame(raw[key], value)) {
     node.marks();
     return;
   }
@@ -49,11 +51,12 @@ export function removeKey(node: DraftNode, key: string): void {
   marks?.drop(key);
 }
 
-export function growText(node: DraftNode, key: string | number, text: string): void {
+export function growText(node: DraftNode, given: string | number, text: string): void {
   const raw = node.raw as Plain;
+  const key = Array.isArray(raw) ? Number(given) : String(given);
   const known = getOwn(raw, key);
   if (known === undefined && !Array.isArray(raw)) {
-    setKey(node, String(key), text);
+    setKey(node, key as string, text);
     return;
   }
   if (typeof known !== 'string') {
@@ -73,7 +76,7 @@ export function growText(node: DraftNode, key: string | number, text: string): v
 export function setIndex(node: DraftNode, index: number, value: unknown): void {
   const raw = node.raw as unknown[];
   if (index > raw.length) refuseHole(node, index);
-  if (index < raw.length && typeof value !== 'object' && Object.is(raw[index], value === 0 ? 0 : value)) {
+  if (index < raw.length && isSame(raw[index], value)) {
     node.marks();
     return;
   }
@@ -161,8 +164,11 @@ export function reorder(node: DraftNode, next: unknown[]): void {
   else for (let i = low; i <= high; i++) marks?.put(i);
 }
 
-function isSame(raw: Plain, key: string, value: unknown): boolean {
-  return isVisible(raw, key) && Object.is(raw[key], value === 0 ? 0 : value);
+/** True for what is there already, also as its own draft: `list = list.sort()` writes the order once. */
+function isSame(present: unknown, value: unknown): boolean {
+  if (present === value) return true;
+  const handle = handleOf(value);
+  return handle !== undefined && handle.raw === present && handle.isLive;
 }
 
 function refuseHole(node: DraftNode, index: number): never {

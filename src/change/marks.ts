@@ -15,6 +15,10 @@ export interface Growth {
   text: string;
 }
 
+/** Shared by all marks that have nothing to put there. Typed as read-only: each `Marks` gets its own when it writes. */
+const NO_KEYS: ReadonlySet<never> = new Set();
+const NOTHING: ReadonlyMap<never, never> = new Map<never, never>();
+
 export class Marks {
   /** The value itself is new, as a whole. Everything else below is then empty. */
   whole = false;
@@ -23,11 +27,11 @@ export class Marks {
   /** Stored position from which an array is rewritten; Infinity when no run is. */
   tail = Number.POSITIVE_INFINITY;
   /** Object keys that left. One that came back is in `puts` too: dropped, then put, so it moves to the end. */
-  readonly drops = new Set<string>();
+  drops: ReadonlySet<string> = NO_KEYS;
   /** Keys with a new value, in the order in which new keys appeared. Stored positions for arrays. */
-  readonly puts = new Set<Key>();
-  readonly growths = new Map<Key, Growth>();
-  readonly kids = new Map<Key, Marks>();
+  puts: ReadonlySet<Key> = NO_KEYS;
+  growths: ReadonlyMap<Key, Growth> = NOTHING;
+  kids: ReadonlyMap<Key, Marks> = NOTHING;
 
   constructor(readonly isArray: boolean) {}
 
@@ -66,7 +70,7 @@ export class Marks {
     let kid = this.kids.get(stored);
     if (kid === undefined) {
       kid = new Marks(isArray);
-      this.kids.set(stored, kid);
+      this.#addKid(stored, kid);
     }
     return kid;
   }
@@ -75,23 +79,22 @@ export class Marks {
     if (this.covers(key)) return;
     const stored = this.#stored(key);
     this.#forget(stored);
-    this.puts.add(stored);
+    this.#addPut(stored);
   }
 
   drop(key: string): void {
     if (this.whole) return;
     this.#forget(key);
     // A later put must come behind keys that are already there: forget the old place in the order.
-    this.puts.delete(key);
-    this.drops.add(key);
+    if (this.puts.has(key)) (this.puts as Set<Key>).delete(key);
+    if (this.drops === NO_KEYS) this.drops = new Set();
+    (this.drops as Set<string>).add(key);
   }
 
   grow(key: Key, from: number, text: string): void {
     if (this.covers(key)) return;
     const stored = this.#stored(key);
-    const known = this.growths.get(stored);
-    if (known === undefined) this.growths.set(stored, { from, text });
-    else known.text += text;
+    this.#addGrowth(stored, from, text);
   }
 
   /** The array is rewritten from this index on. */
@@ -139,7 +142,7 @@ export class Marks {
       const here = (stored as number) + offset;
       if (here >= this.tail || this.puts.has(here)) continue;
       this.#forget(here);
-      this.puts.add(here);
+      this.#addPut(here);
     }
     this.#absorbBelow(newer, offset);
     if (newer.head === 0 && newer.tail === Number.POSITIVE_INFINITY) return;
@@ -153,15 +156,13 @@ export class Marks {
     for (const [stored, growth] of newer.growths) {
       const here = typeof stored === 'number' ? stored + offset : stored;
       if (this.#isCovered(here)) continue;
-      const known = this.growths.get(here);
-      if (known === undefined) this.growths.set(here, { ...growth });
-      else known.text += growth.text;
+      this.#addGrowth(here, growth.from, growth.text);
     }
     for (const [stored, kid] of newer.kids) {
       const here = typeof stored === 'number' ? stored + offset : stored;
       if (this.#isCovered(here)) continue;
       const known = this.kids.get(here);
-      if (known === undefined) this.kids.set(here, kid);
+      if (known === undefined) this.#addKid(here, kid);
       else known.absorb(kid);
     }
   }
@@ -174,9 +175,26 @@ export class Marks {
     return this.isArray ? (key as number) + this.head : key;
   }
 
+  #addPut(stored: Key): void {
+    if (this.puts === NO_KEYS) this.puts = new Set();
+    (this.puts as Set<Key>).add(stored);
+  }
+
+  #addGrowth(stored: Key, from: number, text: string): void {
+    if (this.growths === NOTHING) this.growths = new Map();
+    const known = this.growths.get(stored);
+    if (known === undefined) (this.growths as Map<Key, Growth>).set(stored, { from, text });
+    else known.text += text;
+  }
+
+  #addKid(stored: Key, kid: Marks): void {
+    if (this.kids === NOTHING) this.kids = new Map();
+    (this.kids as Map<Key, Marks>).set(stored, kid);
+  }
+
   #forget(stored: Key): void {
-    this.growths.delete(stored);
-    this.kids.delete(stored);
+    if (this.growths.has(stored)) (this.growths as Map<Key, Growth>).delete(stored);
+    if (this.kids.has(stored)) (this.kids as Map<Key, Marks>).delete(stored);
   }
 
   #kidsAreEmpty(): boolean {
@@ -191,18 +209,37 @@ export class Marks {
       this.tail = 0;
       return;
     }
-    const isOutside = (stored: Key) => (stored as number) < this.head || (stored as number) >= this.tail;
-    for (const stored of this.puts) if (isOutside(stored)) this.puts.delete(stored);
-    for (const stored of this.growths.keys()) if (isOutside(stored)) this.growths.delete(stored);
-    for (const stored of this.kids.keys()) if (isOutside(stored)) this.kids.delete(stored);
+    this.#pruneKeys(this.puts as Set<Key>);
+    this.#pruneKeys(this.growths as Map<Key, Growth>);
+    this.#pruneKeys(this.kids as Map<Key, Marks>);
+  }
+
+  #pruneKeys(held: Set<Key> | Map<Key, unknown>): void {
+    if (held.size === 0) return;
+    for (const stored of held.keys()) {
+      if ((stored as number) < this.head || (stored as number) >= this.tail) held.delete(stored);
+    }
   }
 
   #clear(): void {
     this.head = 0;
     this.tail = Number.POSITIVE_INFINITY;
-    this.drops.clear();
-    this.puts.clear();
-    this.growths.clear();
-    this.kids.clear();
+    this.drops = NO_KEYS;
+    this.puts = NO_KEYS;
+    this.growths = NOTHING;
+    this.kids = NOTHING;
   }
+}
+
+/** Every marked place, as keys and indices from the root. */
+export function changedPaths(marks: Marks, above: readonly Key[] = []): Key[][] {
+  if (marks.whole) return [[...above]];
+  const paths: Key[][] = [];
+  for (const key of marks.drops) if (!marks.puts.has(key)) paths.push([...above, key]);
+  for (const stored of [...marks.puts, ...marks.growths.keys()]) paths.push([...above, marks.keyOf(stored)]);
+  for (const [stored, kid] of marks.kids) paths.push(...changedPaths(kid, [...above, marks.keyOf(stored)]));
+  // An array whose items moved changed as a whole, as far as anybody who watches it can tell.
+  if (marks.head > 0) paths.push([...above]);
+  else if (marks.tail !== Number.POSITIVE_INFINITY) paths.push([...above, marks.tailIndex]);
+  return paths;
 }

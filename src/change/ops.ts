@@ -12,6 +12,11 @@ export const OP_TAIL = 3;
 export const OP_HEAD = 4;
 export const OP_TEXT = 5;
 export const OP_REMOVED = 6;
+export const OP_SCHEMA = 7;
+export const OP_ENTRIES = 8;
+export const OP_LOG = 9;
+export const OP_ADOPTED = 10;
+export const OP_CHECKED = 11;
 
 export type WirePath = Key[];
 
@@ -29,4 +34,14 @@ export type Op =
   /** The string at this path is cut at `from`, this text follows. */
   | [typeof OP_TEXT, WirePath, number, string]
   /** The document is gone. */
-  | [typeof OP_REMOVED];
+  | [typeof OP_REMOVED]
+  /** The document is of this version of its schema. Says nothing about its state. */
+  | [typeof OP_SCHEMA, number]
+  /** These entries are appended to the log. */
+  | [typeof OP_ENTRIES, ...unknown[]]
+  /** The log is as long as its version says, and its entries are in its own files; but for these: from, to, from, to, … */
+  | [typeof OP_LOG, ...number[]]
+  /** The state was taken from a file with this SHA-256: that file is no stranger. Says nothing about the state. */
+  | [typeof OP_ADOPTED, string]
+  /** From here on a schema with this fingerprint accepts the state; '': nobody knows. Says nothing about the state. */
+  | [typeof OP_CHECKED, string];

@@ -1,97 +1,100 @@
-// One text for what a schema demands, hashed: equal text, equal demands, so what was checked when it was written need
-// not be checked when it is read.
+// Whether a schema is the one a state was checked with. Two schemas with the same fingerprint accept the same states, as
+// far as their text shows.
 //
-// Left out on purpose: error messages and default values (they refuse nothing that is stored) and the order of keys.
-// Not seen: what a refinement reads outside itself, and the body of a `superRefine` callback (zod wraps it in a closure
-// of its own). After changing one of those, raise the document's `version`.
+// F1. What cannot be seen has no fingerprint: a function without source (bound, native), a check that hides the caller's
+//     function in one of zod's (superRefine), an object of a class that is not known here. Such a schema is checked anew.
+// F2. Not seen: what a refinement reads from outside itself. Whoever changes that raises the document's `version`.
 
 import { createHash } from 'node:crypto';
-import { type Check, identityOf, innerOf, isExhaustive, isSchema, type Node, type Schema } from './schema-shape.js';
+import { type ZodType, z } from 'zod';
+import { identityOf, internalsOf, isSchema } from './schema-shape.js';
 
-/** Fields of a definition that say nothing about which values pass, or that are told in another way. */
-const LEFT_OUT: ReadonlySet<string> = new Set([
-  '_cachedInner',
-  'abort',
-  'checks',
-  'defaultValue',
-  'error',
-  'getter',
-  'params',
-  'path',
-]);
-const NOTHING: ReadonlySet<string> = new Set();
+const known = new WeakMap<ZodType, string | null>();
 
-/** Checks that only attach descriptions. */
-const NOTES: ReadonlySet<string> = new Set(['describe', 'metadata']);
-
-/** SHA-256, in hex, of the structure of a schema. */
-export function fingerprint(schema: Schema): string {
-  const text = new Text();
-  text.tell(schema);
-  return createHash('sha256').update(text.text).digest('hex');
+/** Null when the schema has none. */
+export function fingerprintOf(schema: ZodType): string | null {
+  const found = known.get(schema);
+  if (found !== undefined) return found;
+  const text = new Walk().describe(schema);
+  const { major, minor, patch } = z.core.version;
+  const hash = () => createHash('sha256').update(`${major}.${minor}.${patch} ${text}`).digest('hex').slice(0, 32);
+  const fingerprint = text === null ? null : hash();
+  known.set(schema, fingerprint);
+  return fingerprint;
 }
 
-class Text {
-  text = '';
-  // A schema that was told before is told by its number: cycles end, shared parts are told once.
-  readonly #numbers = new Map<object, number>();
+/** Found something that it cannot see into. */
+class Opaque extends Error {}
 
-  tell(value: unknown): void {
-    if (isSchema(value)) this.#schema(value);
-    else if (typeof value === 'function') this.#word('function', String(value));
-    else if (typeof value !== 'object' || value === null) this.#word(typeof value, String(value));
-    else if (value instanceof RegExp || value instanceof Date) this.#word('object', String(value));
-    else if (Array.isArray(value) || value instanceof Set) this.#list(value);
-    else this.#fields(value, NOTHING);
-  }
+class Walk {
+  readonly #places = new Map<object, number>();
 
-  #schema(node: Node): void {
-    const identity = identityOf(node);
-    const number = this.#numbers.get(identity);
-    if (number !== undefined) {
-      this.#word('seen', String(number));
-      return;
+  describe(schema: ZodType): string | null {
+    try {
+      return this.#value(schema);
+    } catch (error) {
+      if (error instanceof Opaque) return null;
+      throw error;
     }
-    this.#numbers.set(identity, this.#numbers.size);
-    const { def } = node._zod;
-    this.text += 'schema(';
-    this.#fields(def, LEFT_OUT);
-    if (def.type === 'lazy') this.tell(innerOf(node));
-    // zod decides this from the key schema's values, which a record does not list itself.
-    if (def.type === 'record') this.#word('exhaustive', String(isExhaustive(node)));
-    for (const check of def.checks ?? []) this.#check(check);
-    this.text += ')';
   }
 
-  #check(check: Check): void {
-    if (NOTES.has(check._zod.def.check)) return;
-    this.text += 'check(';
-    this.#fields(check._zod.def, LEFT_OUT);
-    // `.check(fn)` keeps the function here; built-in checks have their parameters in the definition.
-    if (check._zod.def.check === 'custom' && check._zod.def.fn === undefined) this.tell(check._zod.check);
-    this.text += ')';
-  }
-
-  #fields(fields: object, leftOut: ReadonlySet<string>): void {
-    this.text += '{';
-    for (const key of Object.keys(fields).sort()) {
-      if (leftOut.has(key)) continue;
-      const value: unknown = Reflect.get(fields, key);
-      if (value === undefined) continue;
-      this.#word('key', key);
-      this.tell(value);
+  #value(value: unknown): string {
+    switch (typeof value) {
+      case 'object':
+        return value === null ? 'null' : this.#object(value);
+      case 'function':
+        return this.#function(value);
+      case 'symbol':
+        throw new Opaque();
+      case 'bigint':
+        return `${value}n`;
+      case 'string':
+        return JSON.stringify(value);
+      default:
+        // -0 is another number to a literal.
+        return Object.is(value, -0) ? '-0' : String(value);
     }
-    this.text += '}';
   }
 
-  #list(items: Iterable<unknown>): void {
-    this.text += '[';
-    for (const item of items) this.tell(item);
-    this.text += ']';
+  #object(value: object): string {
+    // A lazy schema is a new object around the same one each time.
+    const identity = isSchema(value) ? identityOf(value) : value;
+    const place = this.#places.get(identity);
+    if (place !== undefined) return `#${place}`;
+    this.#places.set(identity, this.#places.size);
+    if (isSchema(value)) return `schema ${this.#schema(value)}`;
+    if (Array.isArray(value)) return `[${value.map((item) => this.#value(item)).join()}]`;
+    if (value instanceof RegExp) return `regexp ${String(value)}`;
+    if (value instanceof Set) return `set ${this.#value([...value])}`;
+    if (value instanceof Map) return `map ${this.#value([...value])}`;
+    if ('_zod' in value) return `check ${this.#check(value as { _zod: { def: Record<string, unknown> } })}`;
+    const prototype = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null) throw new Opaque();
+    return this.#fields(value as Record<string, unknown>);
   }
 
-  // Lengths keep neighbours apart: no text can pass for the end of itself and the start of the next word.
-  #word(kind: string, word: string): void {
-    this.text += `${kind}:${word.length}:${word};`;
+  #schema(schema: ZodType): string {
+    const { def, innerType } = internalsOf(schema);
+    // What it resolves to says more than the function that does.
+    if (def.type === 'lazy') return `lazy ${this.#value(innerType)}`;
+    if (def.type === 'custom' && typeof def.fn !== 'function') throw new Opaque();
+    return this.#fields(def as unknown as Record<string, unknown>);
+  }
+
+  #check({ _zod: { def } }: { _zod: { def: Record<string, unknown> } }): string {
+    if (def.check === 'custom' && typeof def.fn !== 'function') throw new Opaque();
+    return this.#fields(def);
+  }
+
+  #fields(value: Record<string, unknown>): string {
+    // `error` only says it in other words.
+    const keys = Object.keys(value).filter((key) => key !== 'error');
+    return `{${keys.map((key) => `${JSON.stringify(key)}:${this.#value(value[key])}`).join()}}`;
+  }
+
+  #function(fn: object): string {
+    const source = Function.prototype.toString.call(fn);
+    if (source.includes('[native code]')) throw new Opaque();
+    return `function ${JSON.stringify(source)}`;
   }
 }

@@ -1,6 +1,7 @@
 // One document on the main thread: the live state, what is not yet encoded, and the ways to change it.
 
-import { HoldfastError, showPath } from '../errors.js';
+import type { ZodType } from 'zod';
+import { HoldfastError, type Path, showPath } from '../errors.js';
 import type { Changes } from './changes.js';
 import { collectOps } from './collect.js';
 import { assertRoot, copyIn, isPlainObject } from './copy-in.js';
@@ -8,9 +9,10 @@ import { reconcile } from './diff.js';
 import { DraftNode, Session } from './draft.js';
 import { growText } from './edit.js';
 import { handleOf } from './handles.js';
-import { Marks } from './marks.js';
+import { changedPaths, Marks } from './marks.js';
 import type { Op } from './ops.js';
 import { type Container, copyPlain, isContainer, type Plain, setOwn } from './plain.js';
+import { weighMarks } from './weigh.js';
 
 export type DeepReadonly<T> = T extends (infer Item)[]
   ? readonly DeepReadonly<Item>[]
@@ -32,6 +34,10 @@ export interface StateChecker {
   /** Refinements look at the state: deleted keys have to be gone for good by then. */
   readonly runsCallerCode: boolean;
   check(state: unknown, marks: Marks): Problem | null;
+  /** The fingerprint of the schema, as long as whoever opens the state again may rely on it; else empty. */
+  readonly seal: string;
+  /** Whether this schema is that one, or accepts the same as far as can be seen. */
+  isOf(schema: ZodType): boolean;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a document of any type; `unknown` would not accept a Tracked<Loop>.
@@ -40,7 +46,16 @@ export class Tracked<T = any> {
   /** Counts updates that changed something. Only grows. */
   version: number;
   /** Changed and not yet encoded. */
-  pending: Marks;
+  #pending: Marks;
+  /** About its bytes, or more than those: what was replaced meanwhile is in it. Null as long as nobody had to know. */
+  #pendingBytes: number | null = null;
+  /** Of which version of its schema the state is. */
+  schemaVersion = 1;
+  /** SHA-256 of the file that the state was last taken from. */
+  adopted: string | undefined;
+  /** No longer in its store: changes would go nowhere. */
+  isRemoved = false;
+  #changed: Marks | null = null;
   #isOdd = false;
   #openUpdates = 0;
 
@@ -53,7 +68,31 @@ export class Tracked<T = any> {
   ) {
     this.raw = state;
     this.version = version;
-    this.pending = new Marks(Array.isArray(state));
+    this.#pending = new Marks(Array.isArray(state));
+  }
+
+  get pending(): Marks {
+    return this.#pending;
+  }
+
+  /** What was pending is in a frame. */
+  takePending(): Marks {
+    const taken = this.#pending;
+    this.#pending = new Marks(Array.isArray(this.raw));
+    this.#pendingBytes = null;
+    return taken;
+  }
+
+  /** At least about the bytes that wait to be encoded. Mostly nothing waits, and then this is never asked. */
+  get pendingBytes(): number {
+    this.#pendingBytes ??= weighMarks(this.#pending, this.raw);
+    return this.#pendingBytes;
+  }
+
+  /** The same without what was replaced while it waited. Costs as much as what waits. */
+  weighPending(): number {
+    this.#pendingBytes = null;
+    return this.pendingBytes;
   }
 
   /** Live and plain: reads cost nothing, writes to it are lost. */
@@ -93,19 +132,31 @@ export class Tracked<T = any> {
   /** Takes over the marks of an update that can no longer be undone. False when nothing changed. */
   accept(marks: Marks): boolean {
     if (marks.isEmpty) return false;
-    this.pending.absorb(marks);
+    this.#changed = marks;
+    if (this.#pending.isEmpty) {
+      this.#pending = marks;
+      this.#pendingBytes = null;
+    } else {
+      // By what this update changed: weighing everything that waits, each time, would cost more with every update.
+      if (this.#pendingBytes !== null) this.#pendingBytes += weighMarks(marks, this.raw);
+      this.#pending.absorb(marks);
+    }
     this.version++;
     return true;
   }
 
+  /** The places that the last update changed. Only to be asked right after it. */
+  changedPaths(): Path[] {
+    return this.#changed === null ? [] : changedPaths(this.#changed);
+  }
+
   /** The ops of everything pending, which is then no longer pending. */
   takeOps(): Op[] {
-    const ops = collectOps(this.pending, this.raw);
-    this.pending = new Marks(Array.isArray(this.raw));
-    return ops;
+    return collectOps(this.takePending(), this.raw);
   }
 
   #change<R>(what: string, fn: (session: Session) => R): R {
+    if (this.isRemoved) throw new HoldfastError('HF_CLOSED', `'${this.name}' was removed from its store.`);
     return this.changes.run(() => {
       const session = new Session(this, this.changes);
       this.#openUpdates++;

@@ -10,8 +10,16 @@ export type Handle = number;
 export type Access = 'create' | 'read' | 'write';
 
 export interface Entry {
-  kind: 'file' | 'directory' | 'other';
+  kind: 'file' | 'directory' | 'link' | 'other';
   size: number;
+}
+
+/** What tells one state of a file from another without reading it, and who may read it. */
+export interface Details extends Entry {
+  ino: number;
+  mtimeMs: number;
+  /** Permission bits only. */
+  mode: number;
 }
 
 export interface Disk {
@@ -29,10 +37,21 @@ export interface Disk {
   /** Names added to, removed from and renamed in this directory are on the medium. */
   syncDirectory(path: string): void;
   rename(from: string, to: string): void;
+  /** A second name for a file; fails with EEXIST when it is taken. */
+  link(existing: string, path: string): void;
   unlink(path: string): void;
   makeDirectory(path: string, mode?: number): void;
   /** The names in a directory, in no particular order. */
   list(path: string): string[];
   /** Null when nothing is there. Any other trouble throws. */
   entry(path: string): Entry | null;
+}
+
+/** What files that people see and touch take beyond the calls above: the journal's own files need none of it. */
+export interface PublicDisk extends Disk {
+  entry(path: string): Details | null;
+  /** The file behind all symbolic links of a path; ENOENT when one of them leads nowhere. */
+  realPath(path: string): string;
+  /** Sets the permission bits, whatever the umask. */
+  setMode(handle: Handle, mode: number): void;
 }

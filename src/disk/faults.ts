@@ -13,12 +13,23 @@ export function isCode(error: unknown, ...codes: string[]): boolean {
   return code !== undefined && codes.includes(code);
 }
 
+/** What file systems without hard links answer to `link`. */
+export function hasNoLinks(error: unknown): boolean {
+  return isCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV');
+}
+
 const FULL = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
+export function isDiskFull(error: unknown): boolean {
+  return isCode(error, ...FULL);
+}
 
 /** A failed write or sync, as callers see it. Nothing is dropped by it: the frames stay pending. */
 export function writeFault(error: unknown, what: string, path: string): HoldfastError {
   if (error instanceof HoldfastError) return error;
-  const isFull = isCode(error, ...FULL);
+  // Not the disk's doing: a mistake in this library must not pass for a fault of the machine.
+  if (codeOf(error) === undefined) throw error;
+  const isFull = isDiskFull(error);
   const code: ErrorCode = isFull ? 'HF_DISK_FULL' : 'HF_IO';
   const next = isFull ? 'Free some space, then save again' : 'Mend the cause, then save again';
   const reason = error instanceof Error ? error.message : String(error);

@@ -7,28 +7,52 @@ import type { Disk, Handle } from './disk.js';
 export function writeFully(disk: Disk, handle: Handle, bytes: Uint8Array, position: number): void {
   let done = 0;
   while (done < bytes.length) {
-    const written = disk.write(handle, bytes, done, bytes.length - done, position + done);
-    if (written <= 0) throw new HoldfastError('HF_IO', `A write of ${bytes.length - done} bytes wrote nothing.`);
+    const wanted = Math.min(bytes.length - done, CALL_BYTES_MAX);
+    const written = disk.write(handle, bytes, done, wanted, position + done);
+    if (written <= 0) throw new HoldfastError('HF_IO', `A write of ${wanted} bytes wrote nothing.`);
     done += written;
   }
 }
 
-export function readWhole(disk: Disk, path: string): Buffer {
+/** One call takes at most 2^31 - 1 bytes. */
+const CALL_BYTES_MAX = 1024 * 1024 * 1024;
+
+/** Fewer bytes than asked for only where the file ends. */
+export function readAt(disk: Disk, handle: Handle, position: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(length);
+  let done = 0;
+  while (done < length) {
+    const read = disk.read(handle, bytes, done, Math.min(length - done, CALL_BYTES_MAX), position + done);
+    if (read === 0) break;
+    done += read;
+  }
+  return bytes.subarray(0, done);
+}
+
+export function withFile<R>(disk: Disk, path: string, use: (handle: Handle) => R): R {
   const handle = disk.open(path, 'read');
   try {
-    return readHandle(disk, handle);
+    return use(handle);
   } finally {
     disk.close(handle);
   }
 }
 
-export function readHandle(disk: Disk, handle: Handle): Buffer {
-  const bytes = Buffer.allocUnsafe(disk.size(handle));
-  let done = 0;
-  while (done < bytes.length) {
-    const read = disk.read(handle, bytes, done, bytes.length - done, done);
-    if (read === 0) break;
-    done += read;
+/** As `withFile`, for work that is done in steps: the file stays open between them. */
+export function* withFileSteps<S, R>(
+  disk: Disk,
+  path: string,
+  use: (handle: Handle) => Generator<S, R>,
+): Generator<S, R> {
+  const handle = disk.open(path, 'read');
+  try {
+    return yield* use(handle);
+  } finally {
+    disk.close(handle);
   }
-  return bytes.subarray(0, done);
+}
+
+/** The bytes of a file from `start` on. */
+export function readFrom(disk: Disk, path: string, start = 0): Buffer {
+  return withFile(disk, path, (handle) => readAt(disk, handle, start, Math.max(0, disk.size(handle) - start)));
 }

@@ -1,9 +1,9 @@
-// A file appears whole or not at all: temp, write, sync, read back, rename, sync the directory.
+// A file appears whole or not at all: temp, write, sync, read back, give it its name, sync the directory.
 
 import { HoldfastError } from '../errors.js';
 import type { Disk, Handle } from './disk.js';
-import { isCode, writeFault } from './faults.js';
-import { readHandle, writeFully } from './files.js';
+import { hasNoLinks, isCode, writeFault } from './faults.js';
+import { writeFully } from './files.js';
 
 export interface Publication {
   temp: string;
@@ -11,8 +11,8 @@ export interface Publication {
   /** The directory of `path`. */
   directory: string;
   chunks: Iterable<Uint8Array>;
-  /** Throws when what was read back is not what was meant. */
-  verify(bytes: Buffer): void;
+  /** Reads the file back and throws when it is not what was meant. */
+  verify(handle: Handle): void;
 }
 
 /** Returns the open file. It may be relied on: after any crash it is there, whole, under its name. */
@@ -29,14 +29,30 @@ export function publish(disk: Disk, { temp, path, directory, chunks, verify }: P
     if (found !== size) throw new HoldfastError('HF_IO', `${temp} has ${found} bytes instead of ${size}.`);
     // Before the rename: a name that is durable while its data is not comes back as an empty file.
     disk.sync(handle);
-    verify(readHandle(disk, handle));
-    disk.rename(temp, path);
-    // The rename is durable only once its directory is synced: without this a power cut takes the file back.
+    verify(handle);
+    const isLinked = giveName(disk, temp, path);
+    // The name is durable only once its directory is synced: without this a power cut takes the file back.
     disk.syncDirectory(directory);
+    if (isLinked) disk.unlink(temp);
     return handle;
   } catch (error) {
     abandon(disk, handle, temp);
     throw writeFault(error, 'Writing', path);
+  }
+}
+
+/**
+ * By a link, because a rename would replace a file that is there already: a writer that was stalled while another took
+ * over must not overwrite what that one wrote. True when the temp still has its own name too.
+ */
+function giveName(disk: Disk, temp: string, path: string): boolean {
+  try {
+    disk.link(temp, path);
+    return true;
+  } catch (error) {
+    if (!hasNoLinks(error)) throw error;
+    disk.rename(temp, path);
+    return false;
   }
 }
 

@@ -1,16 +1,30 @@
 // A base: the whole store at one sequence, in the same frames as a tail. Large documents are split over many frames of
 // about a mebibyte, so that neither writing nor reading one needs memory in proportion to it.
 
-import { OP_PUT, OP_TAIL, OP_TEXT, OP_WHOLE, type Op, type WirePath } from '../change/ops.js';
+import { Misfit } from '../change/apply.js';
+import {
+  OP_ADOPTED,
+  OP_CHECKED,
+  OP_LOG,
+  OP_PUT,
+  OP_SCHEMA,
+  OP_TAIL,
+  OP_TEXT,
+  OP_WHOLE,
+  type Op,
+  type WirePath,
+} from '../change/ops.js';
 import { type Container, isContainer } from '../change/plain.js';
-import type { Disk } from '../disk/disk.js';
-import { readWhole } from '../disk/files.js';
+import type { Disk, Handle } from '../disk/disk.js';
+import { withFile } from '../disk/files.js';
 import { publish } from '../disk/publish.js';
 import { HoldfastError } from '../errors.js';
-import { decodeFileHeader, encodeFileHeader, type FileHeader } from './file-header.js';
-import { encodeFrame, frameCrc } from './frame.js';
-import type { Link } from './journal.js';
-import { CODEC_NONE, FILE_BASE, FILE_HEADER_BYTES, KIND_BASE, KIND_END, writeU64 } from './layout.js';
+import type { Link } from './chain.js';
+import { coverageProblem } from './coverage.js';
+import { encodeFileHeader, type FileHeader, readFileHeader } from './file-header.js';
+import { encodeFrame, type Frame, type FrameDocument, frameCrc } from './frame.js';
+import { CODEC_NONE, FILE_BASE, FILE_HEADER_BYTES, KIND_BASE, KIND_END, readU64, writeU64 } from './layout.js';
+import type { LogExtent } from './log-key.js';
 import { encodePayload } from './payload.js';
 import { type Places, truthName } from './places.js';
 import { Replica, type ReplicaDocument } from './replica.js';
@@ -28,6 +42,8 @@ export interface BasePlan {
   tailNumber: number;
   timeMs: number;
   documents: ReadonlyMap<string, ReplicaDocument>;
+  /** Their entries are in files of their own (move-entries.ts). */
+  logs: ReadonlyMap<string, LogExtent>;
 }
 
 /** Writes, reads back and publishes a base. When this returns it may be relied on. */
@@ -38,15 +54,15 @@ export function writeBase(disk: Disk, places: Places, plan: BasePlan): void {
     path,
     directory: places.hidden,
     chunks: baseChunks(plan),
-    verify: (bytes) => {
-      const problem = decodeBase(bytes, path).problem;
+    verify: (file) => {
+      const { problem } = decodeBase(disk, places, file, path);
       if (problem !== null) throw new HoldfastError('HF_IO', `${path} does not read back: ${problem}.`);
     },
   });
   disk.close(handle);
 }
 
-function* baseChunks({ storeId, owner, number, at, tailNumber, timeMs, documents }: BasePlan): Generator<Buffer> {
+function* baseChunks({ storeId, owner, number, at, tailNumber, timeMs, documents, logs }: BasePlan): Generator<Buffer> {
   const { seq, crc } = at;
   const kind = FILE_BASE;
   yield encodeFileHeader({
@@ -61,18 +77,28 @@ function* baseChunks({ storeId, owner, number, at, tailNumber, timeMs, documents
   });
   let prevCrc = crc;
   let count = 0;
-  for (const [name, { state, version }] of documents) {
+  const part = (entry: FrameDocument, ops: Op[], mayBeOdd: boolean): Buffer => {
+    const { codec, bytes } = encodePayload([ops], mayBeOdd);
+    const header = { kind: KIND_BASE, codec, seq, timeMs, prevCrc, durableSeq: seq, documents: [entry] };
+    const frame = encodeFrame(header, bytes);
+    prevCrc = frameCrc(frame);
+    count++;
+    return frame;
+  };
+  for (const [name, { state, version, mayBeOdd, schemaVersion, adopted, checkedBy }] of documents) {
+    let from = 0;
     for (const ops of split(state)) {
-      const { codec, bytes } = encodePayload([ops], true);
-      const entry = { name, from: version, version };
-      const frame = encodeFrame(
-        { kind: KIND_BASE, codec, seq, timeMs, prevCrc, durableSeq: seq, documents: [entry] },
-        bytes,
-      );
-      prevCrc = frameCrc(frame);
-      count++;
-      yield frame;
+      // With the first part, and behind it: a list that begins with the whole state starts a document over.
+      if (from === 0 && schemaVersion !== 1) ops.push([OP_SCHEMA, schemaVersion]);
+      if (from === 0 && adopted !== undefined) ops.push([OP_ADOPTED, adopted]);
+      if (from === 0 && checkedBy) ops.push([OP_CHECKED, checkedBy]);
+      yield part({ name, from, version }, ops, mayBeOdd);
+      from = version;
     }
+  }
+  for (const [name, { count: version, lost }] of logs) {
+    const op: Op = [OP_LOG, ...lost.flatMap(({ from, to }) => [from, to])];
+    yield part({ name, from: 0, version }, [op], false);
   }
   const total = Buffer.alloc(8);
   writeU64(total, count, 0);
@@ -81,36 +107,96 @@ function* baseChunks({ storeId, owner, number, at, tailNumber, timeMs, documents
 
 export interface BaseContents {
   header: FileHeader | null;
+  /** The sequence whose state this is, from the header or else from the frames; 0 when neither can be read. */
+  seq: number;
+  /** The documents that are whole: all of them when there is no problem. */
   replica: Replica;
   /** Null when every byte is as it was written. */
   problem: string | null;
 }
 
-export function readBase(disk: Disk, path: string): BaseContents {
-  return decodeBase(readWhole(disk, path), path);
+/** Sound only together with the files of the logs that it counts on. With `only`, nothing but that document is built. */
+export function readBase(disk: Disk, places: Places, path: string, only?: string): BaseContents {
+  return withFile(disk, path, (handle) => decodeBase(disk, places, handle, path, only));
 }
 
-function decodeBase(bytes: Buffer, path: string): BaseContents {
-  const replica = new Replica();
-  const header = decodeFileHeader(bytes, path);
-  if (header === null) return { header, replica, problem: 'its header is damaged' };
-  let prevCrc = header.prevCrc;
-  let count = 0;
-  for (const found of scan(bytes, FILE_HEADER_BYTES)) {
-    if (found.kind === 'bad') return { header, replica, problem: `it is damaged at byte ${found.offset}` };
-    const { header: frame, payload, crc, bytes: whole } = found.frame;
-    if (frame.prevCrc !== prevCrc)
-      return { header, replica, problem: `a frame is missing before byte ${found.offset}` };
-    prevCrc = crc;
-    if (frame.kind === KIND_END) {
-      const isWhole = payload.length === 8 && payload.readUInt32LE(0) === count;
-      const isLast = found.offset + whole.length === bytes.length;
-      return { header, replica, problem: isWhole && isLast ? null : 'its end does not fit' };
-    }
-    replica.applyBase(found.frame);
-    count++;
+function decodeBase(disk: Disk, places: Places, handle: Handle, path: string, only?: string): BaseContents {
+  const header = readFileHeader(disk, handle, path);
+  const reading = new BaseReading(header?.prevCrc ?? null, new Replica(only));
+  if (header === null) reading.breakOff('its header is damaged');
+  for (const found of scan(disk, handle, FILE_HEADER_BYTES)) {
+    if (found.kind === 'bad') reading.breakOff(`it is damaged at byte ${found.offset}`);
+    else reading.take(found.frame, found.offset);
   }
-  return { header, replica, problem: 'its end is missing' };
+  const ownProblem = reading.end(disk.size(handle));
+  const { logs } = reading.replica;
+  const problem = ownProblem ?? (header === null ? null : coverageProblem(disk, places, header.storeId, logs));
+  return { header, seq: header?.prevSeq ?? reading.seq, replica: reading.replica, problem };
+}
+
+class BaseReading {
+  readonly replica: Replica;
+  seq = 0;
+  #problem: string | null = null;
+  #prevCrc: number | null;
+  #count = 0;
+  /** The document whose frames may go on. */
+  #current: string | null = null;
+  #endOffset = -1;
+
+  /** Null when it is not known what the first frame follows. */
+  constructor(prevCrc: number | null, replica: Replica) {
+    this.#prevCrc = prevCrc;
+    this.replica = replica;
+  }
+
+  /** Something is wrong here. The document being read is given up: what is missing of it is not known. */
+  breakOff(problem: string): void {
+    this.#problem ??= problem;
+    if (this.#current !== null) {
+      this.replica.documents.delete(this.#current);
+      this.replica.logs.delete(this.#current);
+    }
+    this.#current = null;
+  }
+
+  take(frame: Frame, offset: number): void {
+    const { header, payload, crc, bytes } = frame;
+    if (this.#prevCrc !== null && header.prevCrc !== this.#prevCrc)
+      this.breakOff(`a frame is missing before byte ${offset}`);
+    this.#prevCrc = crc;
+    this.seq = header.seq;
+    if (header.kind === KIND_END) {
+      const isWhole = payload.length === 8 && readU64(payload, 0) === this.#count;
+      if (!isWhole) this.#problem ??= 'its end does not fit';
+      this.#current = null;
+      this.#endOffset = offset + bytes.length;
+      return;
+    }
+    this.#count++;
+    this.#takeDocument(frame, offset);
+  }
+
+  #takeDocument(frame: Frame, offset: number): void {
+    const [entry] = frame.header.documents;
+    if (entry?.from === 0) this.#current = entry.name;
+    if (entry === undefined || entry.name !== this.#current) {
+      this.breakOff(`the beginning of a document is missing before byte ${offset}`);
+      return;
+    }
+    try {
+      this.replica.applyBase(frame);
+    } catch (error) {
+      if (!(error instanceof Misfit)) throw error;
+      this.breakOff(`a frame at byte ${offset} does not fit: ${error.message}`);
+    }
+  }
+
+  end(size: number): string | null {
+    if (this.#endOffset === -1) this.breakOff('its end is missing');
+    else if (this.#endOffset !== size) this.#problem ??= 'its end does not fit';
+    return this.#problem;
+  }
 }
 
 /** Lists of ops, each about a chunk, that build this state from nothing. */
@@ -170,9 +256,17 @@ function* splitLarge(value: unknown, path: WirePath): Generator<Op[]> {
     return;
   }
   const text = value as string;
-  for (let from = 0; from < text.length; from += CHUNK_BYTES) {
-    yield [[OP_TEXT, path, from, text.slice(from, from + CHUNK_BYTES)]];
+  for (let from = 0; from < text.length; ) {
+    const end = pieceEnd(text, from + CHUNK_BYTES);
+    yield [[OP_TEXT, path, from, text.slice(from, end)]];
+    from = end;
   }
+}
+
+/** Not between the halves of a surrogate pair: each half alone would not survive msgpack. */
+function pieceEnd(text: string, end: number): number {
+  const unit = text.charCodeAt(end - 1);
+  return end < text.length && unit >= 0xd800 && unit <= 0xdbff ? end - 1 : end;
 }
 
 /** What stands in for a large value until its parts follow. */

@@ -1,5 +1,6 @@
 // The damage report: what is lost, from where, and what can be saved.
 
+import { commandLine } from '../command-line.js';
 import { HoldfastError } from '../errors.js';
 
 export interface DamagedDocument {
@@ -33,7 +34,7 @@ export function damageError(report: DamageReport): HoldfastError {
   return new HoldfastError(
     'HF_DAMAGED',
     `The store ${directory} is damaged: ${problems.join('; ')}.${what} Everything up to commit ${soundSeq} is whole. ${saved} ` +
-      `Nothing was touched. Restore the files from a backup, or open with onDamage: 'salvage' to keep what can be saved.`,
+      `Nothing was touched. Restore the files from a backup, or keep what can be saved: ${commandLine('repair', directory)}, or open with onDamage: 'salvage'.`,
     { details: report },
   );
 }

@@ -1,5 +1,7 @@
 // Who wrote a file, where it stands among the others, and where what came before it ends.
 
+import type { Disk, Handle } from '../disk/disk.js';
+import { readAt } from '../disk/files.js';
 import { HoldfastError } from '../errors.js';
 import { crc32, FILE_HEADER_BYTES, FILE_MAGIC, FORMAT_VERSION, readU64, writeU64 } from './layout.js';
 
@@ -34,6 +36,10 @@ export function encodeFileHeader(header: FileHeader): Buffer {
   writeU64(bytes, header.pinned, 68);
   bytes.writeUInt32LE(crc32(bytes.subarray(0, 76)), 76);
   return bytes;
+}
+
+export function readFileHeader(disk: Disk, handle: Handle, path: string): FileHeader | null {
+  return decodeFileHeader(readAt(disk, handle, 0, FILE_HEADER_BYTES), path);
 }
 
 /** Null when the bytes are not a sound header. A sound one of a later version refuses the whole store. */

@@ -1,11 +1,11 @@
-// One frame: written once, verified alone. The header has a checksum of its own, so that when only a payload has rotted
-// we can still say which documents lost which versions.
+// One frame: written once, verified alone, in three steps. When only the payload has rotted we can still say which
+// documents lost which versions; when the document table has, still which commit it was.
 
 import { CRC_BYTES, crc32, FRAME_BYTES_MIN, FRAME_FIXED_BYTES, FRAME_MAGIC, readU64, writeU64 } from './layout.js';
 
 export interface FrameDocument {
   name: string;
-  /** The version this frame builds on. */
+  /** The version this frame builds on; in a base, 0 where a document begins and its version where it goes on. */
   from: number;
   version: number;
 }
@@ -30,40 +30,58 @@ export interface Frame {
 
 export type Decoded =
   | { kind: 'frame'; frame: Frame }
-  /** The header verifies, the rest does not. `length` can be trusted. */
+  /** The fixed part verifies, so `length` can be trusted; the rest does not. */
   | { kind: 'rotten'; header: FrameHeader; length: number }
+  /** The fixed part verifies; the frame goes on beyond the bytes that were given. */
+  | { kind: 'longer'; header: FrameHeader; length: number }
   | { kind: 'none' };
 
+const TABLE_START = FRAME_FIXED_BYTES + CRC_BYTES;
+/** Per document, beside the bytes of its name. */
+const ENTRY_BYTES = 18;
+const FRAME_BYTES_MAX = 0xffff_ffff;
+
 export function encodeFrame(header: FrameHeader, payload: Uint8Array): Buffer {
-  const names = header.documents.map(({ name }) => Buffer.from(name));
-  let headerBytes = FRAME_FIXED_BYTES + CRC_BYTES;
-  for (const name of names) headerBytes += 18 + name.length;
-  const length = headerBytes + payload.length + CRC_BYTES;
+  const { documents } = header;
+  let tableBytes = 0;
+  for (const { name } of documents) tableBytes += ENTRY_BYTES + Buffer.byteLength(name);
+  const tableEnd = TABLE_START + tableBytes;
+  const length = tableEnd + CRC_BYTES + payload.length + CRC_BYTES;
+  if (length > FRAME_BYTES_MAX) throw new RangeError(`A change of ${length} bytes does not fit into one frame`);
   const bytes = Buffer.allocUnsafe(length);
-  FRAME_MAGIC.copy(bytes, 0);
-  bytes.writeUInt32LE(length, 4);
-  bytes.writeUInt16LE(headerBytes, 8);
-  bytes[10] = header.kind;
-  bytes[11] = header.codec;
-  writeU64(bytes, header.seq, 12);
-  writeU64(bytes, header.timeMs, 20);
-  bytes.writeUInt32LE(header.prevCrc, 28);
-  writeU64(bytes, header.durableSeq, 32);
-  bytes.writeUInt16LE(header.documents.length, 40);
-  bytes.writeUInt16LE(0, 42);
-  let at = FRAME_FIXED_BYTES;
-  header.documents.forEach(({ from, version }, index) => {
-    const name = names[index] as Buffer;
-    bytes.writeUInt16LE(name.length, at);
-    name.copy(bytes, at + 2);
-    writeU64(bytes, from, at + 2 + name.length);
-    writeU64(bytes, version, at + 10 + name.length);
-    at += 18 + name.length;
-  });
-  bytes.writeUInt32LE(crc32(bytes.subarray(0, at)), at);
-  bytes.set(payload, headerBytes);
-  bytes.writeUInt32LE(crc32(bytes.subarray(0, length - CRC_BYTES)), length - CRC_BYTES);
+  writeFixed(bytes, header, tableBytes);
+  const fixedCrc = crc32(bytes.subarray(0, FRAME_FIXED_BYTES));
+  bytes.writeUInt32LE(fixedCrc, FRAME_FIXED_BYTES);
+  let at = TABLE_START;
+  for (const entry of documents) at = writeEntry(bytes, entry, at);
+  const tableCrc = crc32(bytes.subarray(FRAME_FIXED_BYTES, tableEnd), fixedCrc);
+  bytes.writeUInt32LE(tableCrc, tableEnd);
+  bytes.set(payload, tableEnd + CRC_BYTES);
+  bytes.writeUInt32LE(crc32(bytes.subarray(tableEnd, length - CRC_BYTES), tableCrc), length - CRC_BYTES);
   return bytes;
+}
+
+function writeFixed(bytes: Buffer, header: FrameHeader, tableBytes: number): void {
+  FRAME_MAGIC.copy(bytes, 0);
+  bytes.writeUInt32LE(bytes.length, 4);
+  bytes.writeUInt32LE(tableBytes, 8);
+  bytes[12] = header.kind;
+  bytes[13] = header.codec;
+  bytes[14] = 0;
+  bytes[15] = 0;
+  writeU64(bytes, header.seq, 16);
+  writeU64(bytes, header.timeMs, 24);
+  bytes.writeUInt32LE(header.prevCrc, 32);
+  writeU64(bytes, header.durableSeq, 36);
+  bytes.writeUInt32LE(header.documents.length, 44);
+}
+
+function writeEntry(bytes: Buffer, { name, from, version }: FrameDocument, at: number): number {
+  const nameBytes = bytes.write(name, at + 2);
+  bytes.writeUInt16LE(nameBytes, at);
+  writeU64(bytes, from, at + 2 + nameBytes);
+  writeU64(bytes, version, at + 10 + nameBytes);
+  return at + ENTRY_BYTES + nameBytes;
 }
 
 /** The checksum a frame ends with. */
@@ -71,42 +89,57 @@ export function frameCrc(bytes: Buffer): number {
   return bytes.readUInt32LE(bytes.length - CRC_BYTES);
 }
 
-/** What stands at `at`. Never reads, allocates or trusts a length beyond `file`. */
-export function decodeFrame(file: Buffer, at: number): Decoded {
-  if (at + FRAME_BYTES_MIN > file.length || file.compare(FRAME_MAGIC, 0, 4, at, at + 4) !== 0) return { kind: 'none' };
-  const length = file.readUInt32LE(at + 4);
-  const headerBytes = file.readUInt16LE(at + 8);
-  if (headerBytes < FRAME_FIXED_BYTES + CRC_BYTES || at + headerBytes > file.length) return { kind: 'none' };
-  if (length < headerBytes + CRC_BYTES) return { kind: 'none' };
-  const header = decodeHeader(file.subarray(at, at + headerBytes));
-  if (header === null) return { kind: 'none' };
-  if (at + length > file.length) return { kind: 'rotten', header, length };
-  const bytes = file.subarray(at, at + length);
-  const crc = frameCrc(bytes);
-  if (crc32(bytes.subarray(0, length - CRC_BYTES)) !== crc) return { kind: 'rotten', header, length };
-  return { kind: 'frame', frame: { header, payload: bytes.subarray(headerBytes, length - CRC_BYTES), crc, bytes } };
+/** What `bytes` begin with. Nothing is read, allocated or trusted beyond them. */
+export function decodeFrame(bytes: Buffer): Decoded {
+  if (bytes.length < FRAME_BYTES_MIN || bytes.compare(FRAME_MAGIC, 0, 4, 0, 4) !== 0) return { kind: 'none' };
+  const fixedCrc = bytes.readUInt32LE(FRAME_FIXED_BYTES);
+  if (crc32(bytes.subarray(0, FRAME_FIXED_BYTES)) !== fixedCrc) return { kind: 'none' };
+  const length = bytes.readUInt32LE(4);
+  const tableEnd = TABLE_START + bytes.readUInt32LE(8);
+  if (length < tableEnd + 2 * CRC_BYTES) return { kind: 'none' };
+  const header = readFixed(bytes);
+  if (length > bytes.length) return { kind: 'longer', header, length };
+  const tableCrc = bytes.readUInt32LE(tableEnd);
+  if (crc32(bytes.subarray(FRAME_FIXED_BYTES, tableEnd), fixedCrc) !== tableCrc)
+    return { kind: 'rotten', header, length };
+  const documents = readTable(bytes.subarray(TABLE_START, tableEnd), bytes.readUInt32LE(44));
+  if (documents === null) return { kind: 'rotten', header, length };
+  header.documents = documents;
+  const whole = bytes.subarray(0, length);
+  const crc = frameCrc(whole);
+  if (crc32(whole.subarray(tableEnd, length - CRC_BYTES), tableCrc) !== crc) return { kind: 'rotten', header, length };
+  const payload = whole.subarray(tableEnd + CRC_BYTES, length - CRC_BYTES);
+  return { kind: 'frame', frame: { header, payload, crc, bytes: whole } };
 }
 
-function decodeHeader(bytes: Buffer): FrameHeader | null {
-  const end = bytes.length - CRC_BYTES;
-  if (crc32(bytes.subarray(0, end)) !== bytes.readUInt32LE(end)) return null;
+/** The document table of a whole frame that verifies. */
+export function tableOf(bytes: Buffer): FrameDocument[] {
+  const tableEnd = TABLE_START + bytes.readUInt32LE(8);
+  return readTable(bytes.subarray(TABLE_START, tableEnd), bytes.readUInt32LE(44)) ?? [];
+}
+
+function readFixed(bytes: Buffer): FrameHeader {
+  return {
+    kind: bytes[12] as number,
+    codec: bytes[13] as number,
+    seq: readU64(bytes, 16),
+    timeMs: readU64(bytes, 24),
+    prevCrc: bytes.readUInt32LE(32),
+    durableSeq: readU64(bytes, 36),
+    documents: [],
+  };
+}
+
+function readTable(table: Buffer, count: number): FrameDocument[] | null {
   const documents: FrameDocument[] = [];
-  let at = FRAME_FIXED_BYTES;
-  for (let left = bytes.readUInt16LE(40); left > 0; left--) {
-    if (at + 2 > end) return null;
-    const nameEnd = at + 2 + bytes.readUInt16LE(at);
-    if (nameEnd + 16 > end) return null;
-    const name = bytes.toString('utf8', at + 2, nameEnd);
-    documents.push({ name, from: readU64(bytes, nameEnd), version: readU64(bytes, nameEnd + 8) });
+  let at = 0;
+  for (let left = count; left > 0; left--) {
+    if (at + 2 > table.length) return null;
+    const nameEnd = at + 2 + table.readUInt16LE(at);
+    if (nameEnd + 16 > table.length) return null;
+    const name = table.toString('utf8', at + 2, nameEnd);
+    documents.push({ name, from: readU64(table, nameEnd), version: readU64(table, nameEnd + 8) });
     at = nameEnd + 16;
   }
-  return {
-    kind: bytes[10] as number,
-    codec: bytes[11] as number,
-    seq: readU64(bytes, 12),
-    timeMs: readU64(bytes, 20),
-    prevCrc: bytes.readUInt32LE(28),
-    durableSeq: readU64(bytes, 32),
-    documents,
-  };
+  return documents;
 }

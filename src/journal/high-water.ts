@@ -3,11 +3,12 @@
 //
 // I1. Written only after what it says is durable.
 // I2. Two slots, written in turn: a torn write leaves the other one.
-// I3. It only ever raises the high-water mark; without it, recovery is as strict as the tails themselves allow.
+// I3. Both have their room from the start: a disk that is full later does not silence the witness.
+// I4. It only ever raises the high-water mark; without it, recovery is as strict as the tails themselves allow.
 
 import type { Disk, Handle } from '../disk/disk.js';
 import { isCode } from '../disk/faults.js';
-import { readWhole, writeFully } from '../disk/files.js';
+import { readFrom, writeFully } from '../disk/files.js';
 import { crc32, readU64, writeU64 } from './layout.js';
 import type { Places } from './places.js';
 
@@ -28,9 +29,17 @@ const MAGIC = 0x57484648;
 
 export function readHighWater(disk: Disk, places: Places): HighWater | null {
   if (disk.entry(places.highWater) === null) return null;
-  const bytes = readWhole(disk, places.highWater);
+  const bytes = readFrom(disk, places.highWater);
   const slots = [0, SLOT_DISTANCE].map((at) => decodeSlot(bytes.subarray(at, at + SLOT_BYTES)));
   return slots.reduce((best, slot) => (slot !== null && slot.counter > (best?.counter ?? -1) ? slot : best), null);
+}
+
+/** Slots that were written and cannot be read: one of them is what a power cut may leave. */
+export function unreadableSlots(disk: Disk, places: Places): number {
+  if (disk.entry(places.highWater) === null) return 0;
+  const bytes = readFrom(disk, places.highWater);
+  const slots = [0, SLOT_DISTANCE].map((at) => bytes.subarray(at, at + SLOT_BYTES));
+  return slots.filter((slot) => decodeSlot(slot) === null && slot.some((byte) => byte !== 0)).length;
 }
 
 export class HighWaterWriter {
@@ -49,10 +58,14 @@ export class HighWaterWriter {
   write(tail: number, seq: number, crc: number): void {
     const { handle, isNew } = this.#open();
     try {
-      this.#counter++;
-      const slot = encodeSlot({ storeId: this.#storeId, counter: this.#counter, tail, seq, crc });
-      writeFully(this.#disk, handle, slot, (this.#counter % 2) * SLOT_DISTANCE);
+      const counter = this.#counter + 1;
+      const slot = encodeSlot({ storeId: this.#storeId, counter, tail, seq, crc });
+      // I3.
+      if (isNew) writeFully(this.#disk, handle, Buffer.alloc(SLOT_DISTANCE + SLOT_BYTES), 0);
+      writeFully(this.#disk, handle, slot, (counter % 2) * SLOT_DISTANCE);
       this.#disk.sync(handle);
+      // Only now: after a failure the same slot is written again, and the good one stays.
+      this.#counter = counter;
     } finally {
       this.#disk.close(handle);
     }

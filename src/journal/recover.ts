@@ -9,23 +9,27 @@
 
 import { Misfit, UnknownOp } from '../change/apply.js';
 import type { Disk } from '../disk/disk.js';
+import { withFile } from '../disk/files.js';
+import { durableWitness } from '../projection/record.js';
 import { type BaseContents, readBase } from './base.js';
+import type { Link } from './chain.js';
 import type { DamageReport } from './damage.js';
 import { refuseVersion } from './file-header.js';
 import type { Frame, FrameHeader } from './frame.js';
 import { type HighWater, readHighWater } from './high-water.js';
-import type { Link } from './journal.js';
 import { FILE_HEADER_BYTES, KIND_COMMIT } from './layout.js';
 import type { Places } from './places.js';
 import { Replica } from './replica.js';
-import { isZero } from './scan.js';
-import { readTail, survey, type TailContents, type TruthFile } from './survey.js';
+import { salvage } from './salvage.js';
+import type { Run } from './salvaged-logs.js';
+import { endsInZeros } from './scan.js';
+import { soundSegments } from './segment.js';
+import { isVoid, readTail, splitFenced, survey, type TailContents, type TruthFile } from './survey.js';
 
-/** Bytes beyond the last accepted frame. */
+/** Where the last accepted frame of a tail ends and something else follows. */
 export interface Cut {
   file: TruthFile;
   offset: number;
-  bytes: Buffer;
 }
 
 export interface Sound {
@@ -36,12 +40,17 @@ export interface Sound {
   durable: Link;
   /** Accepted frames beyond it. */
   beyond: Buffer[];
-  lastSeq: number;
+  /** The last accepted commit. */
+  last: Link;
+  /** The newest tail, and where its last accepted frame ends; null when no tail was needed. */
+  end: Cut | null;
   cut: Cut | null;
   damagedBases: TruthFile[];
-  files: TruthFile[];
+  /** Tails of a process that had lost the store. */
+  fenced: TruthFile[];
+  /** The highest owner number in any header: the next owner must be above it. */
+  ownerMax: number;
   nextNumber: number;
-  highWaterCounter: number;
 }
 
 export interface Damaged {
@@ -49,56 +58,63 @@ export interface Damaged {
   storeId: Buffer | null;
   report: DamageReport;
   salvaged: Replica;
+  /** Entries of logs that have no file of their own yet. */
+  runs: Run[];
   /** Above every sequence seen anywhere. */
   freshSeq: number;
   files: TruthFile[];
+  ownerMax: number;
   nextNumber: number;
-  highWaterCounter: number;
 }
 
 export type Recovery = { kind: 'new' } | Sound | Damaged;
 
 export function recover(disk: Disk, places: Places): Recovery {
-  const files = survey(disk, places);
+  // Witnesses before what they witness: beside a running writer, what is read later is never behind what was read before.
   const highWater = readHighWater(disk, places);
+  const { files, fenced } = splitFenced(survey(disk, places));
   if (files.length === 0 && highWater === null) return { kind: 'new' };
-  return new Reading(disk, places, files, highWater).conclude();
+  return new Reading(disk, places, files, fenced, highWater).conclude();
 }
 
 class Reading {
   readonly #disk: Disk;
   readonly #places: Places;
   readonly #files: TruthFile[];
+  readonly #fenced: TruthFile[];
   readonly #highWater: HighWater | null;
   readonly #problems: string[] = [];
   readonly #damagedBases: TruthFile[] = [];
+  readonly #baseProblems: string[] = [];
   readonly #tails: TailContents[] = [];
   readonly #commits = new Map<number, Frame>();
   #base: BaseContents | null = null;
   #storeId: Buffer | null = null;
 
-  constructor(disk: Disk, places: Places, files: TruthFile[], highWater: HighWater | null) {
+  constructor(disk: Disk, places: Places, files: TruthFile[], fenced: TruthFile[], highWater: HighWater | null) {
     this.#disk = disk;
     this.#places = places;
     this.#files = files;
+    this.#fenced = fenced;
     this.#highWater = highWater;
   }
 
   conclude(): Sound | Damaged {
     this.#checkStoreIds();
+    const publishedSeq = this.#publishedSeq();
     this.#chooseBase();
     const start = this.#start();
     this.#readTails(start.seq);
     this.#collectCommits(start.seq);
     const { links, last } = this.#follow(start);
-    const markSeq = this.#markSeq(start.seq);
+    const markSeq = this.#markSeq(Math.max(start.seq, publishedSeq));
     this.#checkTailNumbers();
     this.#checkHighWater(links);
     if (last.seq < markSeq) this.#problems.push(`commit ${last.seq + 1} is missing or damaged`);
     if (this.#problems.length > 0) return this.#damaged(last.seq, markSeq);
     const replica = this.#replay(start.seq, last.seq);
     if (replica === null) return this.#damaged(last.seq, markSeq);
-    return this.#sound(replica, links, last.seq, markSeq);
+    return this.#sound(replica, links, last, markSeq);
   }
 
   #checkStoreIds(): void {
@@ -111,7 +127,7 @@ class Reading {
 
   /** The newest base that verifies whole. Rank is the sequence inside, not the name. */
   #chooseBase(): void {
-    const bases = this.#files.filter(({ kind }) => kind === 'base');
+    const bases = this.#bases();
     bases.sort((a, b) => (b.header?.prevSeq ?? -1) - (a.header?.prevSeq ?? -1));
     for (const file of bases) {
       if (file.header === null) {
@@ -126,21 +142,21 @@ class Reading {
   }
 
   #tryBase(file: TruthFile): BaseContents | null {
-    try {
-      const contents = readBase(this.#disk, file.path);
-      return contents.problem === null ? contents : null;
-    } catch (error) {
-      refuseUnknown(error, file.name);
-      if (isUnreadable(error)) return null;
-      throw error;
-    }
+    const contents = orRefuse(file.name, () => readBase(this.#disk, this.#places, file.path));
+    if (contents.problem !== null) this.#baseProblems.push(`${file.name}: ${contents.problem}`);
+    return contents.problem === null ? contents : null;
+  }
+
+  #bases(): TruthFile[] {
+    return this.#files.filter(({ kind }) => kind === 'base');
   }
 
   #start(): Link {
     const header = this.#base?.header;
     if (header) return { seq: header.prevSeq, crc: header.prevCrc };
     const isFromTheBeginning = this.#files.some(({ kind, header }) => kind === 'tail' && header?.prevSeq === 0);
-    if (!isFromTheBeginning) this.#problems.push('no base can be read and the first tail is missing');
+    if (!isFromTheBeginning)
+      this.#problems.push('no base can be read and the first tail is missing', ...this.#baseProblems);
     return { seq: 0, crc: 0 };
   }
 
@@ -155,15 +171,11 @@ class Reading {
     });
   }
 
-  #isVoid(seq: number, number: number): boolean {
-    return this.#tails.some(({ file }) => file.number > number && file.header !== null && file.header.pinned < seq);
-  }
-
   #collectCommits(startSeq: number): void {
     for (const { file, frames } of this.#tails) {
       for (const { frame } of frames) {
         const { kind, seq } = frame.header;
-        if (kind !== KIND_COMMIT || seq <= startSeq || this.#isVoid(seq, file.number)) continue;
+        if (kind !== KIND_COMMIT || seq <= startSeq || isVoid(this.#tails, seq, file.number)) continue;
         const known = this.#commits.get(seq);
         if (known !== undefined && !known.bytes.equals(frame.bytes)) {
           this.#problems.push(`two different commits ${seq} are on disk, one in ${file.name}`);
@@ -184,13 +196,16 @@ class Reading {
     }
   }
 
-  #markSeq(startSeq: number): number {
-    let mark = Math.max(startSeq, this.#highWater?.seq ?? 0);
+  #markSeq(knownSeq: number): number {
+    let mark = Math.max(knownSeq, this.#highWater?.seq ?? 0);
+    // A base is written only once its last commit is durable: its header says so even when the rest of it has rotted.
+    for (const { header } of this.#bases()) mark = Math.max(mark, header?.prevSeq ?? 0);
+    mark = Math.max(mark, this.#movedSeq());
     for (const { file, frames, rotten } of this.#tails) {
       // Everything a tail takes over was synced in it before it got its name.
       mark = Math.max(mark, file.header?.prevSeq ?? 0, file.header?.pinned ?? 0);
       const witness = (header: FrameHeader) => {
-        if (!this.#isVoid(header.seq, file.number)) mark = Math.max(mark, header.durableSeq);
+        if (!isVoid(this.#tails, header.seq, file.number)) mark = Math.max(mark, header.durableSeq);
       };
       for (const { frame } of frames) witness(frame.header);
       rotten.forEach(witness);
@@ -198,9 +213,21 @@ class Reading {
     return mark;
   }
 
+  /** A file was published at this sequence, so it was durable. */
+  #publishedSeq(): number {
+    return this.#storeId === null ? 0 : durableWitness(this.#disk, this.#places, this.#storeId);
+  }
+
+  /** Only entries of durable commits get into a file of their own. If their commits could be cut, others would take their indices. */
+  #movedSeq(): number {
+    if (this.#storeId === null) return 0;
+    const segments = soundSegments(this.#disk, this.#places, this.#storeId);
+    return segments.reduce((seq, { header }) => Math.max(seq, header.prevSeq), 0);
+  }
+
   #checkTailNumbers(): void {
     const newest = Math.max(0, ...this.#files.filter(({ kind }) => kind === 'tail').map(({ number }) => number));
-    const known = Math.max(this.#highWater?.tail ?? 0, this.#base?.header?.pinned ?? 0);
+    const known = Math.max(this.#highWater?.tail ?? 0, ...this.#bases().map(({ header }) => header?.pinned ?? 0));
     if (newest < known) this.#problems.push(`the tail ${known} is missing`);
   }
 
@@ -219,58 +246,54 @@ class Reading {
     for (let seq = fromSeq + 1; seq <= toSeq; seq++) {
       const frame = this.#commits.get(seq) as Frame;
       try {
-        replica.applyCommit(frame);
+        orRefuse(`commit ${seq}`, () => replica.applyCommit(frame));
       } catch (error) {
-        refuseUnknown(error, `commit ${seq}`);
-        if (!isUnreadable(error)) throw error;
-        this.#problems.push(`commit ${seq} does not fit: ${(error as Error).message}`);
+        if (!(error instanceof Misfit)) throw error;
+        this.#problems.push(`commit ${seq} does not fit: ${error.message}`);
         return null;
       }
     }
     return replica;
   }
 
-  #sound(replica: Replica, links: Map<number, number>, lastSeq: number, markSeq: number): Sound {
+  #sound(replica: Replica, links: Map<number, number>, last: Link, markSeq: number): Sound {
     const beyond: Buffer[] = [];
-    for (let seq = markSeq + 1; seq <= lastSeq; seq++) beyond.push((this.#commits.get(seq) as Frame).bytes);
+    for (let seq = markSeq + 1; seq <= last.seq; seq++) beyond.push((this.#commits.get(seq) as Frame).bytes);
+    const end = this.#end(last.seq);
     return {
       kind: 'sound',
       storeId: this.#storeId as Buffer,
       replica,
       durable: { seq: markSeq, crc: links.get(markSeq) as number },
       beyond,
-      lastSeq,
-      cut: this.#cut(lastSeq),
+      last,
+      end,
+      cut: end === null || this.#isClean(end) ? null : end,
       damagedBases: this.#damagedBases,
-      files: this.#files,
+      fenced: this.#fenced,
+      ownerMax: this.#ownerMax(),
       nextNumber: this.#nextNumber(),
-      highWaterCounter: this.#highWater?.counter ?? 0,
     };
   }
 
   /** Only the newest tail can have a loose end: earlier ones were cut when it began. */
-  #cut(lastSeq: number): Cut | null {
+  #end(lastSeq: number): Cut | null {
     const newest = this.#tails.at(-1);
     if (newest === undefined) return null;
-    let end = FILE_HEADER_BYTES;
-    for (const { frame, offset } of newest.frames) if (frame.header.seq <= lastSeq) end = offset + frame.bytes.length;
-    if (isZero(newest.bytes, end, newest.bytes.length)) return null;
-    return { file: newest.file, offset: end, bytes: newest.bytes.subarray(end) };
+    let offset = FILE_HEADER_BYTES;
+    for (const { frame, offset: at } of newest.frames)
+      if (frame.header.seq <= lastSeq) offset = at + frame.bytes.length;
+    return { file: newest.file, offset };
+  }
+
+  #isClean({ file, offset }: Cut): boolean {
+    return withFile(this.#disk, file.path, (handle) => endsInZeros(this.#disk, handle, offset));
   }
 
   #damaged(soundSeq: number, markSeq: number): Damaged {
-    const salvaged = this.#salvage();
-    const known = new Map<string, number>();
-    let freshSeq = Math.max(markSeq, soundSeq);
-    const note = ({ seq, documents }: FrameHeader) => {
-      freshSeq = Math.max(freshSeq, seq);
-      for (const { name, version } of documents) known.set(name, Math.max(known.get(name) ?? 0, version));
-    };
-    for (const { frames, rotten } of this.#tails) {
-      for (const { frame } of frames) note(frame.header);
-      rotten.forEach(note);
-    }
-    for (const [name, { version }] of salvaged.documents) known.set(name, Math.max(known.get(name) ?? 0, version));
+    const { replica, knownVersions, lastSeq, runs } = orRefuse('a frame', () =>
+      salvage(this.#disk, this.#places, this.#files),
+    );
     return {
       kind: 'damaged',
       storeId: this.#storeId,
@@ -279,48 +302,39 @@ class Reading {
         problems: this.#problems,
         lost: soundSeq < markSeq ? { from: soundSeq + 1, to: markSeq } : null,
         soundSeq,
-        documents: [...known].map(([name, knownVersion]) => ({
-          name,
-          knownVersion,
-          savedVersion: salvaged.documents.get(name)?.version ?? 0,
-        })),
+        documents: [...knownVersions]
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .map(([name, knownVersion]) => ({
+            name,
+            knownVersion,
+            savedVersion: replica.versionOf(name),
+          })),
       },
-      salvaged,
-      freshSeq: freshSeq + 1,
-      files: this.#files,
+      salvaged: replica,
+      runs,
+      freshSeq: Math.max(markSeq, soundSeq, lastSeq) + 1,
+      files: [...this.#files, ...this.#fenced],
+      ownerMax: this.#ownerMax(),
       nextNumber: this.#nextNumber(),
-      highWaterCounter: this.#highWater?.counter ?? 0,
     };
   }
 
-  /** Each document as far as its own history is whole: a commit lost for one does not hold back the others. */
-  #salvage(): Replica {
-    const file = this.#files.find(({ header }) => header !== null && header === this.#base?.header);
-    const base =
-      this.#files.find(({ kind, number }) => kind === 'base' && number === this.#base?.header?.number) ?? file;
-    const replica = (base === undefined ? null : this.#tryBase(base))?.replica ?? new Replica();
-    for (const seq of [...this.#commits.keys()].sort((a, b) => a - b)) {
-      try {
-        replica.applySalvageable(this.#commits.get(seq) as Frame);
-      } catch (error) {
-        if (!isUnreadable(error)) throw error;
-      }
-    }
-    return replica;
+  #ownerMax(): number {
+    return Math.max(0, ...this.#files.map(({ header }) => header?.owner ?? 0));
   }
 
   #nextNumber(): number {
-    return Math.max(this.#highWater?.tail ?? 0, ...this.#files.map(({ number }) => number)) + 1;
+    const numbers = [...this.#files, ...this.#fenced].map(({ number }) => number);
+    return Math.max(this.#highWater?.tail ?? 0, ...numbers) + 1;
   }
 }
 
-/** What decoding and applying say about bytes that verify and still make no sense. */
-function isUnreadable(error: unknown): boolean {
-  return (
-    error instanceof Misfit || error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError
-  );
-}
-
-function refuseUnknown(error: unknown, where: string): void {
-  if (error instanceof UnknownOp) refuseVersion(where, error.message);
+/** Something that only a later version can have written refuses the whole store. */
+function orRefuse<R>(where: string, read: () => R): R {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnknownOp) refuseVersion(where, error.message);
+    throw error;
+  }
 }

@@ -2,13 +2,14 @@
 
 import type { Disk } from '../disk/disk.js';
 import { readBase } from './base.js';
+import { sweepSegments } from './move-entries.js';
 import type { Places } from './places.js';
-import { survey, type TruthFile } from './survey.js';
+import { splitFenced, survey, type TruthFile } from './survey.js';
 
-/** Decides only. `isSound` is asked from the newest base down until two are known to be good. */
+/** Decides only, oldest first. `isSound` is asked from the newest base down until two are known to be good. */
 export function planRetention(files: readonly TruthFile[], isSound: (base: TruthFile) => boolean): TruthFile[] {
   const bases = files.filter(({ kind, header }) => kind === 'base' && header !== null);
-  bases.sort((a, b) => (b.header?.prevSeq ?? 0) - (a.header?.prevSeq ?? 0));
+  bases.sort((a, b) => (b.header?.prevSeq ?? 0) - (a.header?.prevSeq ?? 0) || b.number - a.number);
   const sound: TruthFile[] = [];
   for (const base of bases) if (sound.length < 2 && isSound(base)) sound.push(base);
   const older = sound[1];
@@ -20,15 +21,27 @@ export function planRetention(files: readonly TruthFile[], isSound: (base: Truth
     // The next tail holds everything beyond its own `prevSeq`; this one is needed only up to there.
     return next?.header !== undefined && next.header !== null && next.header.prevSeq <= prevSeq;
   });
-  const oldBases = files.filter(
-    (file) => file.kind === 'base' && !sound.includes(file) && (file.header?.prevSeq ?? 0) < prevSeq,
-  );
-  return [...oldBases, ...dead];
+  const oldBases = bases.slice(bases.indexOf(older) + 1);
+  return [...oldBases, ...dead].sort((a, b) => a.number - b.number);
 }
 
 export function retain(disk: Disk, places: Places): string[] {
-  const isSound = ({ path }: TruthFile) => readBase(disk, path).problem === null;
-  const dead = planRetention(survey(disk, places), isSound);
-  for (const { path } of dead) disk.unlink(path);
+  const logs = new Set<string>();
+  const isSound = ({ path }: TruthFile) => {
+    const { problem, replica } = readBase(disk, places, path);
+    if (problem !== null) return false;
+    for (const key of replica.logs.keys()) logs.add(key);
+    return true;
+  };
+  const { files } = splitFenced(survey(disk, places));
+  const dead = planRetention(files, isSound);
+  for (const { path } of dead) {
+    // Before each: the tail that makes this one superfluous must be there for good, and so must the end of the one
+    // before: a tail must not outlive the later one that says what of it is void.
+    disk.syncDirectory(places.hidden);
+    disk.unlink(path);
+  }
+  const storeId = files.find(({ header }) => header !== null)?.header?.storeId;
+  if (storeId !== undefined) sweepSegments(disk, places, storeId, logs);
   return dead.map(({ name }) => name);
 }

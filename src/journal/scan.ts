@@ -1,6 +1,8 @@
-// Reads a file frame by frame. After something unreadable it looks for the next place that begins like a frame and
-// verifies: one rotten spot must not hide what follows. Each byte is checksummed at most twice, whatever the bytes are.
+// Reads a file frame by frame, through a window: memory does not grow with the file. After something unreadable it looks
+// for the next place that begins like a frame: one rotten spot must not hide what follows.
 
+import type { Disk, Handle } from '../disk/disk.js';
+import { readAt } from '../disk/files.js';
 import { decodeFrame, type Frame, type FrameHeader } from './frame.js';
 import { FRAME_MAGIC } from './layout.js';
 
@@ -9,37 +11,94 @@ export type Found =
   /** Bytes that are no frame; with the header, if that much could be read. */
   | { kind: 'bad'; offset: number; length: number; header?: FrameHeader };
 
-export function* scan(file: Buffer, start: number): Generator<Found> {
+/** Zeros are not reported: they are room set aside for frames to come. */
+export function* scan(disk: Disk, handle: Handle, start: number, windowBytes = WINDOW_BYTES): Generator<Found> {
+  const window = new Window(disk, handle, windowBytes);
   let at = start;
-  while (at < file.length) {
-    const decoded = decodeFrame(file, at);
+  while (at < window.size) {
+    const decoded = decodeAt(window, at);
     if (decoded.kind === 'frame') {
       yield { kind: 'frame', offset: at, frame: decoded.frame };
       at += decoded.frame.bytes.length;
       continue;
     }
-    // The length in a header that verifies can be trusted: skipping it keeps the scan linear.
-    const fits = decoded.kind === 'rotten' && at + decoded.length <= file.length;
-    const next = fits ? at + decoded.length : nextMagic(file, at + 1);
+    // The length in a fixed part that verifies can be trusted: what lies within it is no frame.
+    const next = decoded.kind === 'rotten' ? at + decoded.length : nextMagic(window, at + 1);
     const found: Found = { kind: 'bad', offset: at, length: next - at };
-    if (decoded.kind === 'rotten') found.header = decoded.header;
-    if (decoded.kind === 'rotten' || !isZero(file, at, next)) yield found;
+    if (decoded.kind !== 'none') found.header = decoded.header;
+    if (decoded.kind !== 'none' || !window.isZero(at, next)) yield found;
     at = next;
   }
 }
 
-function nextMagic(file: Buffer, from: number): number {
-  const found = file.indexOf(FRAME_MAGIC, from);
-  return found === -1 ? file.length : found;
+const PEEK_BYTES = 64 * 1024;
+
+function decodeAt(window: Window, at: number) {
+  const decoded = decodeFrame(window.view(at, PEEK_BYTES));
+  // Only now is it known how long the frame is; a length beyond the end of the file asks for nothing.
+  if (decoded.kind !== 'longer' || at + decoded.length > window.size) return decoded;
+  return decodeFrame(window.view(at, decoded.length));
 }
 
-const ZEROS = Buffer.alloc(64 * 1024);
-
-/** Zeros are room set aside for frames to come. */
-export function isZero(bytes: Buffer, from: number, to: number): boolean {
-  for (let at = from; at < to; at += ZEROS.length) {
-    const end = Math.min(at + ZEROS.length, to);
-    if (bytes.compare(ZEROS, 0, end - at, at, end) !== 0) return false;
+function nextMagic(window: Window, from: number): number {
+  let at = from;
+  while (at < window.size) {
+    const view = window.view(at, PEEK_BYTES);
+    const found = view.indexOf(FRAME_MAGIC);
+    if (found !== -1) return at + found;
+    if (at + view.length >= window.size) break;
+    // A magic may straddle the end of the view.
+    at += view.length - FRAME_MAGIC.length + 1;
   }
-  return true;
+  return window.size;
+}
+
+/** True when the file holds nothing but zeros from `start` on. */
+export function endsInZeros(disk: Disk, handle: Handle, start: number): boolean {
+  const window = new Window(disk, handle, WINDOW_BYTES);
+  return window.isZero(start, window.size);
+}
+
+const WINDOW_BYTES = 8 * 1024 * 1024;
+const ZEROS = Buffer.alloc(PEEK_BYTES);
+
+class Window {
+  size: number;
+  readonly #disk: Disk;
+  readonly #handle: Handle;
+  readonly #windowBytes: number;
+  #from = 0;
+  #bytes: Buffer = Buffer.alloc(0);
+
+  constructor(disk: Disk, handle: Handle, windowBytes: number) {
+    this.#disk = disk;
+    this.#handle = handle;
+    this.#windowBytes = windowBytes;
+    this.size = disk.size(handle);
+  }
+
+  /** The bytes from `at` on: at least `wanted`, or all up to the end of the file. They are never written to again. */
+  view(at: number, wanted: number): Buffer {
+    const end = Math.min(at + wanted, this.size);
+    if (at < this.#from || end > this.#from + this.#bytes.length) this.#fill(at, Math.max(wanted, this.#windowBytes));
+    return this.#bytes.subarray(at - this.#from);
+  }
+
+  isZero(from: number, to: number): boolean {
+    for (let at = from; at < to; ) {
+      const length = Math.min(to - at, ZEROS.length);
+      const view = this.view(at, length);
+      if (view.length < length) return true;
+      if (view.compare(ZEROS, 0, length, 0, length) !== 0) return false;
+      at += length;
+    }
+    return true;
+  }
+
+  #fill(at: number, length: number): void {
+    this.#from = at;
+    this.#bytes = readAt(this.#disk, this.#handle, at, Math.min(length, this.size - at));
+    // The file became shorter while it was read: what is gone is simply not there.
+    if (this.#bytes.length < Math.min(length, this.size - at)) this.size = at + this.#bytes.length;
+  }
 }

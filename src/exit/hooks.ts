@@ -1,0 +1,74 @@
+// The last chance: one synchronous path for every way in which a process ends and code still runs.
+//
+// E1. Hooks are installed once per process, with the first store, and removed with the last. They hold their stores
+//     strongly: a store must not be forgotten because nobody else remembers it.
+// E2. On a signal, ours is not the only voice: when the program has a listener of its own it decides what happens, and
+//     we only save. Listeners of signal-exit wait for everybody else to be gone, so they do not count.
+
+const HOOKS = Symbol.for('holdfast.exit-hooks');
+const SIGNAL_EXIT = Symbol.for('signal-exit emitter');
+
+export interface Saver {
+  readonly signals: readonly NodeJS.Signals[];
+  /**
+   * Everything pending to disk, now, within this store's own time limit. Reports its own faults and never throws.
+   * `isLast`: nothing comes after it, and the files are written too.
+   */
+  saveNow(isLast: boolean): void;
+}
+
+export class ExitHooks {
+  readonly #savers = new Set<Saver>();
+  readonly #installed = new Map<NodeJS.Signals, () => void>();
+  readonly #onExit = () => this.#saveAll(true);
+
+  static get shared(): ExitHooks {
+    const holder = globalThis as { [HOOKS]?: ExitHooks };
+    holder[HOOKS] ??= new ExitHooks();
+    return holder[HOOKS];
+  }
+
+  add(saver: Saver): void {
+    if (this.#savers.size === 0) process.on('exit', this.#onExit);
+    this.#savers.add(saver);
+    for (const signal of saver.signals) this.#listen(signal);
+  }
+
+  remove(saver: Saver): void {
+    this.#savers.delete(saver);
+    if (this.#savers.size > 0) return;
+    process.off('exit', this.#onExit);
+    for (const signal of [...this.#installed.keys()]) this.#silence(signal);
+  }
+
+  #listen(signal: NodeJS.Signals): void {
+    if (this.#installed.has(signal)) return;
+    const listener = () => this.#onSignal(signal);
+    this.#installed.set(signal, listener);
+    process.on(signal, listener);
+  }
+
+  #silence(signal: NodeJS.Signals): void {
+    const listener = this.#installed.get(signal);
+    if (listener !== undefined) process.off(signal, listener);
+    this.#installed.delete(signal);
+  }
+
+  #onSignal(signal: NodeJS.Signals): void {
+    const others = process.listenerCount(signal) - 1 - signalExitListeners();
+    // Before saving: a second signal, while or after we save, takes its default action.
+    if (others <= 0) this.#silence(signal);
+    this.#saveAll(others <= 0);
+    // With our listener gone this ends the process with the right code, or lets signal-exit have its turn.
+    if (others <= 0) process.kill(process.pid, signal);
+  }
+
+  #saveAll(isLast: boolean): void {
+    for (const saver of this.#savers) saver.saveNow(isLast);
+  }
+}
+
+export function signalExitListeners(): number {
+  const emitter = (globalThis as { [SIGNAL_EXIT]?: { count?: unknown } })[SIGNAL_EXIT];
+  return typeof emitter?.count === 'number' ? emitter.count : 0;
+}

@@ -1,0 +1,194 @@
+// The JSON files of a running store: which ones lag, which ones somebody else changed, and what becomes of them.
+
+import { relative, sep } from 'node:path';
+import { readFrom } from '../disk/files.js';
+import { HoldfastError } from '../errors.js';
+import type { Events } from '../events.js';
+import { writeLastFiles } from '../exit/last-files.js';
+import type { Ground, SnapshotKeeper } from '../ground.js';
+import { isLogKey, logNameOf } from '../journal/log-key.js';
+import { onlyFileOf, type Places } from '../journal/places.js';
+import type { Ledger } from '../ledger.js';
+import type { Settings } from '../options.js';
+import { PublishLock } from '../threads/publish-lock.js';
+import { jsonFiles } from './json-files.js';
+import { documentPaths, linesPath } from './names.js';
+import { Projector, type ProjectorHost } from './projector.js';
+import type { DocumentOutcome, ProjectReport } from './requests.js';
+import { parse, serialize, sha256Of } from './serialize.js';
+
+export type FileStatus = 'sound' | 'drifted' | 'damaged' | 'unmanaged';
+
+export interface DocumentStatus {
+  name: string;
+  status: FileStatus;
+  /** 0 for a file that the store does not know. */
+  version: number;
+  path: string;
+}
+
+export interface FilesStart {
+  ground: Ground;
+  places: Places;
+  storeId: Uint8Array;
+  owner: number;
+  ledger: Ledger;
+  settings: Settings;
+  events: Events;
+  durableSeq(): number;
+  takeNumber(): number;
+  onFault(error: HoldfastError): void;
+}
+
+export class Files implements ProjectorHost {
+  readonly directory: string;
+  readonly storeId: Uint8Array;
+  readonly owner: number;
+  readonly durableSeq: () => number;
+  readonly lastSeq: () => number;
+  readonly takeNumber: () => number;
+  readonly onFault: (error: HoldfastError) => void;
+  readonly projector: Projector;
+  readonly #start: FilesStart;
+  readonly #thread: SnapshotKeeper;
+  readonly #lock = new PublishLock();
+  readonly #backups = new Map<string, number>();
+  /** Documents whose file somebody else changed, with its path. */
+  readonly #drifted = new Map<string, string>();
+
+  constructor(start: FilesStart) {
+    this.#start = start;
+    this.directory = start.places.directory;
+    this.storeId = start.storeId;
+    this.owner = start.owner;
+    this.durableSeq = start.durableSeq;
+    this.lastSeq = () => start.ledger.lastSeq;
+    this.takeNumber = start.takeNumber;
+    this.onFault = start.onFault;
+    this.#thread = start.ground.snapshots(start.settings.workersUrl);
+    this.projector = new Projector(this, this.#thread, this.#lock, start.settings);
+  }
+
+  keepBackups(name: string, backups: number): void {
+    this.#backups.set(name, backups);
+  }
+
+  pathOf(name: string): string {
+    if (isLogKey(name)) return linesPath(this.directory, logNameOf(name));
+    return documentPaths(this.directory, name).main;
+  }
+
+  /** The path of a file that somebody else changed. */
+  driftOf(name: string): string | undefined {
+    return this.#drifted.get(name);
+  }
+
+  forget(name: string): void {
+    this.#drifted.delete(name);
+    this.#backups.delete(name);
+  }
+
+  /** The content of a document's file, to become its state. */
+  adoptable(name: string): { sha256: string; value: unknown } {
+    const path = this.pathOf(name);
+    const bytes = readFrom(this.#start.ground.disk, path);
+    const parsed = parse(bytes);
+    if (parsed.kind === 'value') return { sha256: sha256Of(bytes), value: parsed.value };
+    throw new HoldfastError('HF_DAMAGED', `${path} cannot be adopted: ${parsed.reason}. Mend it, or use 'restore'.`);
+  }
+
+  /** Every document and every JSON file in the store's directory: nothing is left out. */
+  statuses(): DocumentStatus[] {
+    const { ground, ledger } = this.#start;
+    const known = new Set(ledger.names);
+    const found: DocumentStatus[] = [...known].map((name) => ({
+      name,
+      status: this.#drifted.has(name) ? 'drifted' : 'sound',
+      version: this.versionOf(name),
+      path: this.pathOf(name),
+    }));
+    // The folder around a single document is not the store's: what else is in it is not looked at.
+    const others = onlyFileOf(this.directory) === null ? jsonFiles(ground, this.directory) : [];
+    for (const path of others) {
+      const name = relative(this.directory, path).split(sep).join('/').slice(0, -'.json'.length);
+      if (known.has(name)) continue;
+      const status = parse(readFrom(ground.disk, path)).kind === 'value' ? 'unmanaged' : 'damaged';
+      found.push({ name, status, version: 0, path });
+    }
+    return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  versionOf(name: string): number {
+    const { ledger } = this.#start;
+    if (isLogKey(name)) return ledger.log(logNameOf(name)).length;
+    return ledger.opened(name)?.version ?? ledger.stored(name)?.version ?? 0;
+  }
+
+  backupsOf(name: string): number {
+    return this.#backups.get(name) ?? this.#start.settings.backups;
+  }
+
+  onOutcome({ name, version, outcome }: DocumentOutcome): void {
+    const { events } = this.#start;
+    if (outcome.kind === 'drift') {
+      const isNews = !this.#drifted.has(name);
+      this.#drifted.set(name, outcome.path);
+      if (isNews) events.emit('drift', { document: name, path: outcome.path });
+      return;
+    }
+    this.#drifted.delete(name);
+    if (outcome.kind !== 'published') return;
+    events.emit('project', { document: name, version, bytes: outcome.bytes });
+    if (outcome.found !== undefined)
+      events.emit('recovered', { notes: [], projections: [{ document: name, found: outcome.found }] });
+  }
+
+  /** With `audit`: memory, and what the snapshot thread made of the journal, must be the same. */
+  onDigests(digests: ProjectReport['digests']): void {
+    for (const { name, version, sha256 } of digests) {
+      const doc = this.#start.ledger.opened(name);
+      if (doc === undefined || doc.version !== version || serialize(doc.raw).sha256 === sha256) continue;
+      const message = `Memory and journal disagree about version ${version} of '${name}'.`;
+      this.onFault(new HoldfastError('HF_DAMAGED', message));
+    }
+  }
+
+  /** At the end of the process, when everything is durable: what still lags, as far as the time goes. */
+  writeLast(deadline: number): void {
+    const names = new Set(this.projector.names.filter((name) => !this.#drifted.has(name)));
+    if (names.size === 0 || !this.#lock.takeForGood(deadline - performance.now())) return;
+    const files = [...this.#start.ledger.present()]
+      .filter(([name]) => names.has(name))
+      .map(([name, { state, version, adopted }]) => ({
+        name,
+        state,
+        version,
+        backups: this.backupsOf(name),
+        ...(adopted !== undefined && { adopts: adopted }),
+        ...this.projector.howOf(name),
+      }));
+    const logs = [...this.#start.ledger.presentLogs()]
+      .filter(([key]) => names.has(key))
+      .map(([key, extent]) => ({ key, extent }));
+    const seq = this.durableSeq();
+    for (const { name, outcome } of writeLastFiles(this.directory, this.storeId, seq, files, deadline, logs)) {
+      if (outcome instanceof Error)
+        process.emitWarning(`${this.pathOf(name)} could not be written: ${outcome.message}`);
+    }
+  }
+
+  /** No more files are written; nobody waits for it. */
+  abandon(): void {
+    this.close().catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    await this.projector.stop();
+    await this.#thread.release(this.storeId);
+  }
+
+  /** Ends the snapshot thread as a crash would. For tests. */
+  terminateThread(): Promise<void> {
+    return this.#thread.terminate();
+  }
+}

@@ -1,0 +1,85 @@
+// The bytes people see, and how bytes that people may have touched are read.
+
+import { createHash } from 'node:crypto';
+import type { Container } from '../change/plain.js';
+import type { Disk, Handle } from '../disk/disk.js';
+import { withFile } from '../disk/files.js';
+import { HoldfastError } from '../errors.js';
+
+/** A whole file: what is to be written, and how it is known again. */
+export interface Text {
+  bytes: Buffer;
+  /** Hexadecimal. */
+  sha256: string;
+}
+
+const NEWLINE = 10;
+
+/** Byte for byte `JSON.stringify(state, null, 2) + '\n'`: `__proto__` and `toJSON` are keys like any other in data. */
+export function serialize(state: Container): Text {
+  const text = stringify(state);
+  const length = Buffer.byteLength(text);
+  // Not `text + '\n'`: that would be copied into one more string first.
+  const bytes = Buffer.allocUnsafeSlow(length + 1);
+  bytes.write(text, 0);
+  bytes[length] = NEWLINE;
+  return { bytes, sha256: sha256Of(bytes) };
+}
+
+function stringify(state: Container): string {
+  try {
+    return JSON.stringify(state, null, 2);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new HoldfastError('HF_VALUE', 'The document is too large for one JSON file (about 512 MB).', {
+      cause: error,
+    });
+  }
+}
+
+export function sha256Of(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+const PORTION_BYTES = 1024 * 1024;
+
+/** Portion by portion: a large file is never in memory as a whole. */
+export function sha256OfFile(disk: Disk, path: string): string {
+  return withFile(disk, path, (handle) => sha256OfHandle(disk, handle));
+}
+
+export function sha256OfHandle(disk: Disk, handle: Handle): string {
+  const hash = createHash('sha256');
+  const portion = Buffer.allocUnsafeSlow(Math.min(Math.max(disk.size(handle), 1), PORTION_BYTES));
+  for (let at = 0; ; ) {
+    const read = disk.read(handle, portion, 0, portion.length, at);
+    if (read === 0) return hash.digest('hex');
+    hash.update(read === portion.length ? portion : portion.subarray(0, read));
+    at += read;
+  }
+}
+
+export type Parsed = { kind: 'value'; value: unknown } | { kind: 'unparseable'; reason: string };
+
+// Fatal: bytes that are no UTF-8 must not be adopted with U+FFFD in their place. A byte order mark is dropped: some
+// editors add one, and it must not make a sound file look damaged.
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+export function parse(bytes: Uint8Array): Parsed {
+  try {
+    return { kind: 'value', value: JSON.parse(decoder.decode(bytes)) };
+  } catch (error) {
+    return { kind: 'unparseable', reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** True when the value would be written as exactly this text: the same data, key order included. */
+export function isWrittenAs(value: unknown, { bytes }: Text): boolean {
+  try {
+    return Buffer.from(`${JSON.stringify(value, null, 2)}\n`).equals(bytes);
+  } catch (error) {
+    // Nested too deeply or too large to be written: then it is not what we wrote.
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,48 @@
+// A piscina pool that outlives its threads. An idle one does not keep the program alive.
+
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+
+// Captured at import: a program's fake timers must not freeze saving.
+const { setImmediate } = globalThis;
+
+export class SharedPool {
+  readonly #url: string;
+  readonly #threadsMax: number;
+  pool: Piscina;
+  users = 0;
+
+  constructor(url: string, threadsMax: number) {
+    this.#url = url;
+    this.#threadsMax = threadsMax;
+    this.pool = this.#start();
+  }
+
+  #start(): Piscina {
+    const pool = new Piscina({
+      filename: fileURLToPath(this.#url),
+      minThreads: 0,
+      maxThreads: this.#threadsMax,
+      // Longer than between two tasks of a busy program: what a thread knows lives in it.
+      idleTimeout: 60_000,
+      execArgv: [],
+      atomics: 'disabled',
+    });
+    // Unheard, it would end the program. Whoever waits for a task hears of it.
+    pool.on('error', () => this.#replace(pool));
+    // A worker that dies while it starts leaves its task in the queue, and nothing takes it out again.
+    pool.on('workerDestroy', () => setImmediate(() => isStranded(pool) && this.#replace(pool)));
+    return pool;
+  }
+
+  #replace(broken: Piscina): void {
+    if (this.pool !== broken || this.users === 0) return;
+    this.pool = this.#start();
+    // Refuses what is queued there: it is tried again in the new pool.
+    broken.destroy().catch(() => undefined);
+  }
+}
+
+function isStranded(pool: Piscina): boolean {
+  return pool.threads.length === 0 && pool.queueSize > 0;
+}

@@ -1,0 +1,30 @@
+// A task of the snapshot thread, as data.
+
+import { fenceOf } from '../disk/fence.js';
+import { nodeDisk } from '../disk/node-disk.js';
+import type { CompactReport, CompactRequest, ProjectReport, ProjectRequest } from '../projection/requests.js';
+import { compact, forget, project } from '../projection/station.js';
+import { PublishLock } from './publish-lock.js';
+
+export type SnapshotTask =
+  | { kind: 'project'; request: ProjectRequest; lock: SharedArrayBuffer }
+  | { kind: 'compact'; request: CompactRequest; lock: SharedArrayBuffer }
+  | { kind: 'forget'; storeId: Uint8Array };
+
+export function runSnapshotTask(task: SnapshotTask): ProjectReport | CompactReport | null {
+  if (task.kind === 'forget') {
+    forget(task.storeId);
+    return null;
+  }
+  const lock = new PublishLock(task.lock);
+  const { directory, owner } = task.request;
+  const assertOwner = fenceOf(directory, owner);
+  const isNewest = () => {
+    // Another process may have taken the store over while this one was stalled: its files are newer.
+    assertOwner();
+    // In this process, whoever publishes after us is the main thread at exit, and then we never get the lock again.
+    return true;
+  };
+  const tools = { disk: nodeDisk, critical: <R>(fn: () => R) => lock.run(fn), isNewest };
+  return task.kind === 'project' ? project(task.request, tools) : compact(task.request, tools);
+}
