@@ -1,0 +1,390 @@
+// Long work in features and steps. The history says what is done; files for people follow it in the same transaction.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Document } from '../document.js';
+import type { HoldfastError } from '../errors.js';
+import type { Log } from '../log.js';
+import { open } from '../opening.js';
+import type { Store } from '../store.js';
+import { dated, idsOf, type MissionEvent, type NewEvent } from './events.js';
+import { type Handoff, handoffDisagreements, handoffStandings } from './handoffs.js';
+import { hasLostHistory, openHistory } from './history.js';
+import { type ImportSource, importedFrom } from './import.js';
+import { bare, lifecycleOf, type MissionNames, type MissionOptions, namesOf } from './options.js';
+import { assertFits, disagreementError, lostError, transitionError } from './refusals.js';
+import { type Disagreement, describe, type Feature, type Milestone, MissionState, type Validation } from './state.js';
+import { claimsOf, isBlank, Summaries, standings } from './summaries.js';
+
+export interface Work {
+  id: string;
+  step: string;
+  /** Earlier attempts at this step. */
+  attempts: number;
+  /** It was being done when the last process died. */
+  isInterrupted: boolean;
+  failure: Feature['failure'];
+  payload: unknown;
+}
+
+export interface Resumed {
+  /** Exactly what is still to be done, interrupted work first. */
+  todo: Work[];
+  completed: number;
+  /** What was found damaged, stale or edited, and what became of it. */
+  notes: string[];
+}
+
+export class Mission {
+  readonly #store: Store;
+  readonly #log: Log<MissionEvent>;
+  readonly #state: MissionState;
+  readonly #schema: NonNullable<MissionOptions['schema']>;
+  readonly #names: MissionNames;
+  readonly #notes: string[] = [];
+  /** Being done when the last process died, and not started again since. */
+  readonly #interrupted = new Set<string>();
+  readonly #artifacts = new Map<string, Document<{ value: unknown }>>();
+  #summaries: Summaries | null = null;
+  /** Something is known to have been done, and the history does not know it. */
+  #isLost = false;
+
+  private constructor(store: Store, log: Log<MissionEvent>, options: MissionOptions) {
+    this.#store = store;
+    this.#log = log;
+    this.#schema = options.schema ?? {};
+    this.#state = new MissionState(lifecycleOf(options));
+    this.#names = namesOf(options);
+  }
+
+  /** Opens a mission, or begins one. Files that are there without a history are not believed: see `import`, `rebuild`. */
+  static async open(directory: string, options: MissionOptions = {}): Promise<Mission> {
+    const { lifecycle: _, files: __, schema: ___, ...storeOptions } = options;
+    lifecycleOf(options);
+    const store = await open(directory, storeOptions);
+    try {
+      const log = await openHistory(store, namesOf(options).history);
+      const mission = new Mission(store, log, options);
+      await mission.#begin();
+      return mission;
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  /** Takes a project over whose files were the truth so far. Refused when there is a history. */
+  static async import(directory: string, source: ImportSource, options: MissionOptions = {}): Promise<Mission> {
+    const mission = await Mission.open(directory, options);
+    try {
+      await mission.#import(source);
+      return mission;
+    } catch (error) {
+      await mission.close();
+      throw error;
+    }
+  }
+
+  // ── What is known ──
+
+  get features(): ReadonlyMap<string, Readonly<Feature>> {
+    return this.#state.features;
+  }
+
+  get validation(): ReadonlyMap<string, Readonly<Validation>> {
+    return this.#state.validation;
+  }
+
+  get milestones(): ReadonlyMap<string, Readonly<Milestone>> {
+    return this.#state.milestones;
+  }
+
+  /** Nothing is scheduled while this is true. */
+  get isRepairing(): boolean {
+    return this.#isLost || this.#state.disputes.size > 0;
+  }
+
+  get disagreements(): readonly Disagreement[] {
+    return [...this.#state.disputes.values()].flat();
+  }
+
+  /** What was found damaged, stale or edited since this mission was opened. */
+  get notes(): readonly string[] {
+    return this.#notes;
+  }
+
+  /** What can be done now, interrupted work first. Nothing while the mission is being repaired. */
+  next({ limit = Number.POSITIVE_INFINITY }: { limit?: number } = {}): Work[] {
+    if (this.isRepairing) return [];
+    const work: Work[] = [];
+    for (const feature of this.#state.features.values()) {
+      const isInterrupted = this.#interrupted.has(feature.id);
+      if (feature.step === null || (feature.status === 'active' && !isInterrupted)) continue;
+      const { id, step, attempts, failure, payload } = feature;
+      work.push({ id, step, attempts, isInterrupted, failure, payload });
+    }
+    return work.sort((a, b) => Number(b.isInterrupted) - Number(a.isInterrupted)).slice(0, limit);
+  }
+
+  /** Events, oldest first, straight from disk. */
+  async *history({ feature, since = 0 }: { feature?: string; since?: number } = {}): AsyncGenerator<MissionEvent> {
+    for await (const { entry } of this.#log.read({ since })) {
+      if (feature === undefined || ('id' in entry && entry.id === feature)) yield entry as MissionEvent;
+    }
+  }
+
+  // ── What happens. Each is recorded in the call, on disk when its promise resolves, and rejects when it is refused. ──
+
+  async add(id: string, payload?: unknown): Promise<void> {
+    if (typeof id !== 'string' || id === '')
+      throw new TypeError(`Expected \`id\` to be a name, got ${JSON.stringify(id)}`);
+    if (this.#state.features.has(id)) throw transitionError(`Cannot add '${id}': it is there already.`);
+    assertFits(this.#schema.feature, payload, `The payload of '${id}'`);
+    return this.#record({ type: 'added', id, payload });
+  }
+
+  async start(id: string, { worker }: { worker?: string } = {}): Promise<void> {
+    const feature = this.#feature(id);
+    this.#assertScheduling();
+    if (feature.step === null) throw transitionError(`Cannot start '${id}': it is completed. To do it again: repair.`);
+    if (feature.status === 'active' && !this.#interrupted.has(id))
+      throw transitionError(
+        `Cannot start '${id}': ${feature.worker ?? 'somebody'} is at it. Fail or complete it first.`,
+      );
+    const done = this.#record({ type: 'started', id, step: feature.step, worker });
+    this.#interrupted.delete(id);
+    return done;
+  }
+
+  async complete(id: string, { worker, result }: { worker?: string; result?: unknown } = {}): Promise<void> {
+    const step = this.#activeStep(id, 'complete');
+    return this.#record({ type: 'completed', id, step, worker, result });
+  }
+
+  async fail(id: string, reason: string, { worker }: { worker?: string } = {}): Promise<void> {
+    const step = this.#activeStep(id, 'fail');
+    return this.#record({ type: 'failed', id, step, worker, reason });
+  }
+
+  /** What a validator found. It changes no step: work that is done is not reopened by it. */
+  async validate(
+    id: string,
+    found: { ok: boolean; validator: string; sessionId?: string; evidence?: unknown; worker?: string },
+  ): Promise<void> {
+    this.#feature(id);
+    assertFits(this.#schema.evidence, found.evidence, `The evidence for '${id}'`);
+    return this.#record({ ...found, type: 'validated', id });
+  }
+
+  /** Refused unless every feature of it is completed and none was last found wanting. */
+  async milestone(
+    name: string,
+    { features, worker }: { features?: readonly string[]; worker?: string } = {},
+  ): Promise<void> {
+    if (this.#state.milestones.has(name)) throw transitionError(`Milestone '${name}' was reached already.`);
+    const ids = features === undefined ? [...this.#state.features.keys()] : [...features];
+    for (const id of ids) {
+      if (this.#feature(id).status !== 'completed')
+        throw transitionError(`Milestone '${name}' needs '${id}', which is ${this.#state.standingOf(id)}.`);
+      if (this.#state.validation.get(id)?.ok === false)
+        throw transitionError(
+          `Milestone '${name}' needs '${id}', which ${this.#state.validation.get(id)?.validator} found wanting.`,
+        );
+    }
+    return this.#record({ type: 'milestone', name, features: ids, worker });
+  }
+
+  /** Something of the caller's own, for the history. */
+  async note(data: unknown): Promise<void> {
+    assertFits(this.#schema.note, data, 'The note');
+    return this.#record({ type: 'noted', data });
+  }
+
+  /** A document that scheduling depends on, written with its event. Name it in `files.artifacts`. */
+  async setArtifact(name: string, value: unknown, { worker }: { worker?: string } = {}): Promise<void> {
+    const doc = this.#artifacts.get(bare(name));
+    if (doc === undefined) throw new TypeError(`Expected one of files.artifacts, got ${JSON.stringify(name)}`);
+    return this.#record({ type: 'artifact', name: bare(name), worker }, () => doc.replace({ value }));
+  }
+
+  artifact(name: string): unknown {
+    return this.#artifacts.get(bare(name))?.state.value;
+  }
+
+  // ── After an interruption ──
+
+  /**
+   * Checks history, summaries and handoffs (what workers and validators say they finished) against each other. When they
+   * agree: what is still to be done. Otherwise HF_REPAIR_REQUIRED with each disagreement in `details`.
+   */
+  async resume({ handoffs = [] }: { handoffs?: readonly Handoff[] } = {}): Promise<Resumed> {
+    if (this.#isLost) throw this.#repairError();
+    const found = handoffDisagreements(handoffs, this.#state).filter((one) => !this.#isKnown(one));
+    if (found.length > 0) await this.#dispute(found);
+    if (this.isRepairing) throw this.#repairError();
+    const completed = [...this.#state.features.values()].filter(({ status }) => status === 'completed').length;
+    return { todo: this.next(), completed, notes: [...this.#notes] };
+  }
+
+  /** Settles what is disputed about a feature: `to` is a step to do next, 'pending' or 'completed'. The only way back. */
+  async repair(id: string, { to, reason, worker }: { to: string; reason: string; worker?: string }): Promise<void> {
+    const { lifecycle } = this.#state;
+    if (this.#isLost) throw this.#repairError();
+    if (typeof reason !== 'string' || reason === '')
+      throw new TypeError(`Expected \`reason\` to say why '${id}' is changed by hand`);
+    const done = to === 'completed' ? lifecycle.length : to === 'pending' ? 0 : lifecycle.indexOf(to);
+    if (done === -1)
+      throw new TypeError(
+        `Expected \`to\` to be one of ${[...lifecycle, 'pending', 'completed'].join(', ')}, got ${to}`,
+      );
+    if (!this.#state.features.has(id) && !this.#state.disputes.has(id)) this.#feature(id);
+    this.#interrupted.delete(id);
+    return this.#record({ type: 'repaired', id, done, reason, worker });
+  }
+
+  /** When history is lost: what handoffs can show to be done is done. What only a summary says is disputed. */
+  async rebuild({ handoffs, reason }: { handoffs: readonly Handoff[]; reason: string }): Promise<void> {
+    if (!this.#isLost)
+      throw transitionError('Nothing to rebuild: the history is there. Use repair for single features.');
+    const { lifecycle } = this.#state;
+    const shown = handoffStandings(handoffs, lifecycle);
+    const claimed = standings(this.#summaryPath, lifecycle);
+    const ids = new Set([...this.#state.features.keys(), ...claimed.keys(), ...shown.keys()]);
+    const features = [...ids].map((id) => {
+      const known = this.#state.features.get(id);
+      return { id, done: Math.max(known?.done.length ?? 0, shown.get(id) ?? 0), payload: known?.payload };
+    });
+    const disputed = features.flatMap(({ id, done }): Disagreement[] => {
+      const says = claimed.get(id) ?? 0;
+      if (says <= done) return [];
+      return [{ id, source: 'summary', says: describe(says, lifecycle), history: describe(done, lifecycle) }];
+    });
+    this.#isLost = false;
+    // History first: a summary that is damaged is then only a file to be written anew.
+    this.#append([
+      { type: 'rebuilt', features, reason },
+      ...disputed.map((one) => ({ type: 'disputed' as const, ...one })),
+    ]);
+    await this.#store.flush();
+    await this.#openSummaries();
+    await this.#store.flush();
+  }
+
+  async flush(): Promise<void> {
+    await this.#store.flush({ projected: true });
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  // ── Inside ──
+
+  get #summaryPath(): string {
+    return join(this.#store.directory, `${this.#names.features}.json`);
+  }
+
+  async #begin(): Promise<void> {
+    this.#store.on('recovered', ({ projections }) => {
+      for (const { document, found } of projections)
+        this.#notes.push(`${document}.json was ${found}; it follows the saved state again`);
+    });
+    for await (const { entry } of this.#log.read()) this.#state.fold(entry as MissionEvent);
+    for (const { id, status } of this.#state.features.values()) if (status === 'active') this.#interrupted.add(id);
+    for (const name of this.#names.artifacts)
+      this.#artifacts.set(name, await this.#store.doc<{ value: unknown }>(name, { initial: { value: null } }));
+    if (this.#state.events === 0 && (await this.#hasTraces())) {
+      this.#isLost = true;
+      return;
+    }
+    const claims = await this.#openSummaries();
+    if (claims.length > 0) await this.#dispute(claims);
+  }
+
+  /** Something that came from a history is there. A summary of no events did not: a mission may be opened and left. */
+  async #hasTraces(): Promise<boolean> {
+    if (hasLostHistory(this.#store, this.#log.name)) return true;
+    const { features } = this.#names;
+    const isSaved = this.#store.documents().some(({ name, version }) => name === features && version > 0);
+    return isSaved ? !(await isBlank(this.#store, features)) : existsSync(this.#summaryPath);
+  }
+
+  /** Returns what a summary that somebody changed says otherwise. One of ours, however old, is simply written anew. */
+  async #openSummaries(): Promise<Disagreement[]> {
+    const claims: Disagreement[] = [];
+    this.#summaries = await Summaries.open(this.#store, this.#names, this.#state, {
+      onNote: (note) => this.#notes.push(note),
+      onDrift: (path) => {
+        if (path === this.#summaryPath) claims.push(...claimsOf(path, this.#state));
+      },
+    });
+    return claims.filter((one) => !this.#isKnown(one));
+  }
+
+  async #import(source: ImportSource): Promise<void> {
+    if (this.#state.events > 0)
+      throw transitionError(
+        `${this.#store.directory} has a history of ${this.#state.events} events. Import into a new one.`,
+      );
+    const event = importedFrom(source, this.#state.lifecycle, this.#schema);
+    this.#isLost = false;
+    this.#append([event]);
+    await this.#store.flush();
+    await this.#openSummaries();
+    await this.#store.flush();
+  }
+
+  #dispute(found: readonly Disagreement[]): Promise<void> {
+    this.#append(found.map((one) => ({ type: 'disputed' as const, ...one })));
+    return this.#store.flush();
+  }
+
+  #isKnown({ id, source, says }: Disagreement): boolean {
+    return (this.#state.disputes.get(id) ?? []).some((one) => one.source === source && one.says === says);
+  }
+
+  /** One event, the summaries that follow it, and what belongs to it: all or none. */
+  #record(event: NewEvent, also?: () => void): Promise<void> {
+    if (this.#isLost) throw this.#repairError();
+    this.#append([event], also);
+    return this.#store.flush();
+  }
+
+  #append(events: readonly NewEvent[], also?: () => void): void {
+    const at = Date.now();
+    const made = events.map((event) => dated(event, at));
+    // Folded last: what is refused has changed nothing.
+    this.#store.transaction(() => {
+      for (const event of made) this.#log.append(event);
+      also?.();
+      const after = this.#state.ahead(made);
+      this.#summaries?.follow(after, new Set(made.flatMap(idsOf)));
+    });
+    for (const event of made) this.#state.fold(event);
+  }
+
+  #feature(id: string): Feature {
+    const feature = this.#state.features.get(id);
+    if (feature === undefined) throw transitionError(`There is no feature '${id}'. Add it first.`);
+    return feature;
+  }
+
+  #activeStep(id: string, what: string): string {
+    const { status, step } = this.#feature(id);
+    if (status !== 'active' || step === null || this.#interrupted.has(id))
+      throw transitionError(`Cannot ${what} '${id}': it was not started. It is ${this.#state.standingOf(id)}.`);
+    return step;
+  }
+
+  #assertScheduling(): void {
+    if (this.isRepairing) throw this.#repairError();
+  }
+
+  #repairError(): HoldfastError {
+    return this.#isLost ? lostError(this.#store.directory) : disagreementError(this.disagreements);
+  }
+}

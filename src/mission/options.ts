@@ -1,0 +1,46 @@
+// What a mission is told when it is opened.
+
+import type { ZodType } from 'zod';
+import type { StoreOptions } from '../options.js';
+
+export interface MissionOptions extends StoreOptions {
+  /** The steps of every feature, in order. @default ['implement', 'finalize'] */
+  lifecycle?: readonly string[];
+  /** Names of the files, with or without '.json'. Artifacts are documents of yours that scheduling depends on. */
+  files?: { features?: string; validation?: string; history?: string; artifacts?: readonly string[] };
+  /** What the caller's own values must look like. */
+  schema?: { feature?: ZodType; evidence?: ZodType; note?: ZodType };
+}
+
+const DEFAULT_LIFECYCLE = ['implement', 'finalize'] as const;
+
+export function lifecycleOf({ lifecycle = DEFAULT_LIFECYCLE }: MissionOptions): readonly string[] {
+  const isList =
+    Array.isArray(lifecycle) &&
+    lifecycle.length > 0 &&
+    lifecycle.every((step) => typeof step === 'string' && step !== '');
+  if (!isList || new Set(lifecycle).size !== lifecycle.length)
+    throw new TypeError(`Expected \`lifecycle\` to be a list of different steps, got ${JSON.stringify(lifecycle)}`);
+  return lifecycle;
+}
+
+export interface MissionNames {
+  features: string;
+  validation: string;
+  history: string;
+  artifacts: readonly string[];
+}
+
+export function namesOf({ files = {} }: MissionOptions): MissionNames {
+  return {
+    features: bare(files.features ?? 'features'),
+    validation: bare(files.validation ?? 'validation-state'),
+    history: bare(files.history ?? 'history'),
+    artifacts: (files.artifacts ?? []).map(bare),
+  };
+}
+
+/** A file's name without its ending is that of its document or log. */
+export function bare(name: string): string {
+  return name.replace(/\.jsonl?$/, '');
+}
