@@ -1,0 +1,86 @@
+#!/usr/bin/env node
+// `holdfast`: finds the command, parses its words, and turns what it throws into one line and an exit code.
+
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { LockHolder } from '../disk/lock-refusal.js';
+import { HoldfastError } from '../errors.js';
+import { type Command, EXIT, parseOptions } from './command.js';
+import { COMMANDS } from './commands/index.js';
+import { helpFor, helpForAll } from './help.js';
+import { processTerminal, type Terminal } from './terminal.js';
+
+const DEBUG = '--debug';
+
+async function main(words: readonly string[], terminal: Terminal): Promise<number> {
+  const [name, ...rest] = words;
+  if (name === '--version' || name === '-v') return say(terminal, version());
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    const about = rest[0] === undefined ? undefined : commandOf(rest[0]);
+    return say(terminal, about === undefined ? helpForAll(COMMANDS, terminal) : helpFor(about, terminal));
+  }
+  const command = commandOf(name);
+  if (rest.includes('--help') || rest.includes('-h')) return say(terminal, helpFor(command, terminal));
+  return command.run(parse(command, rest), terminal);
+}
+
+function say(terminal: Terminal, text: string): number {
+  terminal.line(text);
+  return EXIT.sound;
+}
+
+function commandOf(name: string): Command {
+  const found = COMMANDS.find((command) => command.name === name);
+  if (found !== undefined) return found;
+  throw new TypeError(`There is no command '${name}'. See holdfast --help`);
+}
+
+function parse(command: Command, args: string[]) {
+  try {
+    return parseArgs({ args, options: parseOptions(command), allowPositionals: true });
+  } catch (error) {
+    const [what] = (error as Error).message.split('. ');
+    throw new TypeError(`${what}. See holdfast ${command.name} --help`);
+  }
+}
+
+function version(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  return String(manifest.version);
+}
+
+/** `2`: this command could not tell, whatever it was asked. */
+function fail(error: unknown, terminal: Terminal, isDebug: boolean): number {
+  if (isDebug) terminal.note(String((error as Error)?.stack ?? error));
+  else terminal.note(`${terminal.paint('red', 'holdfast:')} ${describe(error)}`);
+  return error instanceof HoldfastError && error.code === 'HF_DAMAGED' ? EXIT.damaged : EXIT.unknown;
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof HoldfastError)) return error.message.split('\n')[0] as string;
+  // The message is for programs; here the same is a word on the command line.
+  const canTakeOver = error.code === 'HF_LOCKED' && (error.details as LockHolder | undefined)?.canTakeOver === true;
+  const code = canTakeOver ? ' Here: --takeover (HF_LOCKED)' : ` (${error.code})`;
+  return `${error.message.split('\n')[0]}${code}`;
+}
+
+const ending = new AbortController();
+const terminal = processTerminal(ending.signal);
+// Ctrl-C: a command that waits ends by itself. The second one ends the process, whatever it is doing.
+process.once('SIGINT', () => ending.abort());
+// `holdfast log | head`: whoever read has seen enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(EXIT.sound);
+});
+
+const words = process.argv.slice(2).filter((word) => word !== DEBUG);
+main(words, terminal).then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error: unknown) => {
+    process.exitCode = fail(error, terminal, process.argv.includes(DEBUG));
+  },
+);

@@ -1,0 +1,24 @@
+// Paths and amounts as people read them.
+
+import { relative, sep } from 'node:path';
+
+/** From here, where that is shorter than from the root. */
+export function shownPath(path: string): string {
+  const near = relative('', path);
+  if (near === '') return '.';
+  return near === '..' || near.startsWith(`..${sep}`) ? path : near;
+}
+
+const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'] as const;
+
+export function shownBytes(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  let amount = bytes / 1024;
+  let unit = 0;
+  for (; amount >= 1024 && unit < UNITS.length - 1; unit++) amount /= 1024;
+  return `${amount.toFixed(amount < 10 ? 1 : 0)} ${UNITS[unit]}`;
+}
+
+export function counted(count: number, what: string): string {
+  return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+}
