@@ -1,0 +1,120 @@
+// Every way in which a process ends, right after an update: the update is there, in truth and in the JSON file.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { folder, json, openStore } from './support.js';
+
+const root = join(import.meta.dirname, '../..');
+
+interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a program with `store` and `doc` at hand; `signal` is sent once it prints 'ready'. */
+async function run(directory: string, code: string, signal?: NodeJS.Signals): Promise<Ended> {
+  const program = `
+    import { open } from 'holdfast';
+    const store = await open(${JSON.stringify(directory)}, { syncDelayMs: 60_000, projectDelayMs: 60_000 });
+    const doc = await store.doc('loop', { initial: { n: 0 } });
+    await store.flush({ projected: true });
+    const ready = () => { process.stdout.write('ready\\n'); setInterval(() => {}, 1000); };
+    ${code}`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { cwd: root });
+  const ended: Ended = { code: null, signal: null, stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    ended.stdout += chunk;
+    if (signal !== undefined && String(chunk).includes('ready')) child.kill(signal);
+  });
+  child.stderr.on('data', (chunk) => {
+    ended.stderr += chunk;
+  });
+  [ended.code, ended.signal] = await once(child, 'close');
+  return ended;
+}
+
+const SET = 'doc.update((s) => { s.n = 1; });';
+
+async function expectSaved(directory: string, n: number): Promise<void> {
+  expect(json(directory, 'loop')).toEqual({ n });
+  const store = await openStore(directory);
+  expect((await store.doc('loop', { initial: { n: -1 } })).state).toEqual({ n });
+}
+
+describe('an update is there, in truth and in the file, after', () => {
+  it.each<[string, string, number]>([
+    ['store.close()', `${SET} await store.close();`, 0],
+    ['the event loop empties', SET, 0],
+    ['process.exit()', `${SET} process.exit(3);`, 3],
+    ['an uncaught error', `${SET} throw new Error('boom');`, 1],
+    [
+      'an unhandled rejection',
+      `${SET} Promise.reject(new Error('boom')); await new Promise((r) => setTimeout(r, 5000));`,
+      1,
+    ],
+    ['process.exitCode and the end', `${SET} process.exitCode = 4;`, 4],
+    ['exit in a recipe, which is undone', `${SET} doc.update((s) => { s.n = 2; process.exit(5); });`, 5],
+    [
+      'exit in a transaction, which is undone',
+      `${SET} store.transaction(() => { doc.update((s) => { s.n = 2; }); process.exit(6); });`,
+      6,
+    ],
+  ])('%s', async (_, code, expected) => {
+    const directory = folder();
+    const ended = await run(directory, code);
+    expect(ended.code, ended.stderr).toBe(expected);
+    await expectSaved(directory, 1);
+  });
+
+  it.each<NodeJS.Signals>(['SIGINT', 'SIGTERM', 'SIGHUP'])(
+    '%s, which then takes its default action',
+    async (signal) => {
+      const directory = folder();
+      const ended = await run(directory, `${SET} ready();`, signal);
+      expect([ended.code, ended.signal], ended.stderr).toEqual([null, signal]);
+      await expectSaved(directory, 1);
+    },
+  );
+
+  it('a signal that the program handles itself: it decides what happens', async () => {
+    const directory = folder();
+    const code = `process.on('SIGTERM', () => { setTimeout(() => { doc.update((s) => { s.n = 7; }); process.exit(9); }, 50); }); ${SET} ready();`;
+    const ended = await run(directory, code, 'SIGTERM');
+    expect([ended.code, ended.signal], ended.stderr).toEqual([9, null]);
+    await expectSaved(directory, 7);
+  });
+
+  it('beside signal-exit: both have their turn, and Ctrl-C ends the program', async () => {
+    const directory = folder();
+    const code = `
+      import { onExit } from 'signal-exit';
+      onExit((code, signal) => { process.stdout.write('theirs ' + signal + '\\n'); });
+      ${SET} ready();`;
+    const ended = await run(directory, code, 'SIGINT');
+    expect(ended.signal, ended.stderr).toBe('SIGINT');
+    expect(ended.stdout).toContain('theirs SIGINT');
+    await expectSaved(directory, 1);
+  });
+});
+
+it('process.exit() with a small pending change returns soon', async () => {
+  const directory = folder();
+  const code = `${SET} const t = performance.now(); process.on('exit', () => process.stdout.write('took ' + (performance.now() - t))); process.exit();`;
+  const { stdout } = await run(directory, code);
+  const tookMs = Number(/took ([\d.]+)/.exec(stdout)?.[1]);
+  console.info(`process.exit() with one pending update: ${tookMs.toFixed(1)} ms`);
+  expect(tookMs).toBeGreaterThan(0);
+  await expectSaved(directory, 1);
+});
+
+it('SIGKILL loses nothing that was flushed, and the next start does not wait', async () => {
+  const directory = folder();
+  const ended = await run(directory, `${SET} await store.flush(); ready();`, 'SIGKILL');
+  expect(ended.signal).toBe('SIGKILL');
+  const store = await openStore(directory);
+  expect((await store.doc('loop', { initial: { n: -1 } })).state).toEqual({ n: 1 });
+});

@@ -1,0 +1,59 @@
+// Threads that die at random moments. bench/campaign/threads.ts does it as often as one likes.
+
+import { describe, expect, it } from 'vitest';
+import { open } from '../../src/opening.js';
+import { JournalThread } from '../../src/threads/journal-thread.js';
+import { folder, json, openStore, workersUrl } from '../store/support.js';
+import { show, type Thread, terminateAgainAndAgain } from '../support/process-threads.js';
+
+const isLong = Number(process.env.HOLDFAST_RUNS ?? 0) >= 1000;
+const DEATHS = isLong ? 100 : 10;
+
+describe('while a store is busy', () => {
+  it.each<Thread>(['journal', 'snapshot'])(
+    'the %s thread dies again and again: flushes resolve, nothing is lost, the files catch up',
+    async (thread) => {
+      const report = await terminateAgainAndAgain(folder(), thread, DEATHS, 3, workersUrl);
+      console.info(show(thread, report));
+      expect(report.wrong).toEqual([]);
+      expect(report.deaths).toBe(DEATHS);
+    },
+    600_000,
+  );
+});
+
+it('a journal thread that dies while a store is opening or closing: both come to their end', async () => {
+  const directory = folder();
+  for (let round = 0; round < 3; round++) {
+    const opening = openStore(directory);
+    await new Promise((resolve) => setTimeout(resolve, round * 15));
+    await JournalThread.of(workersUrl).terminate();
+    const store = await opening;
+    const doc = await store.doc('a', { initial: { n: 0 } });
+    expect(doc.state.n).toBe(round);
+    doc.update((s) => void s.n++);
+    const closing = store.close();
+    await JournalThread.of(workersUrl).terminate();
+    await closing;
+  }
+});
+
+it('two stores share the threads: the death of one takes nothing from either', async () => {
+  const [one, two] = [await openStore(folder()), await openStore(folder())];
+  const docs = [await one.doc('a', { initial: { n: 0 } }), await two.doc('a', { initial: { n: 0 } })];
+  for (let round = 1; round <= 3; round++) {
+    for (const doc of docs) doc.update((s) => void (s.n = round));
+    const flushed = Promise.all([one.flush({ projected: true }), two.flush({ projected: true })]);
+    await JournalThread.of(workersUrl).terminate();
+    await flushed;
+    expect([json(one.directory, 'a'), json(two.directory, 'a')]).toEqual([{ n: round }, { n: round }]);
+  }
+});
+
+describe('threads that cannot start', () => {
+  const nowhere = new URL('file:///nowhere/to/be/found/');
+
+  it('open says so instead of waiting', async () => {
+    await expect(open(folder(), { workersUrl: nowhere })).rejects.toMatchObject({ code: 'HF_THREAD' });
+  });
+});
