@@ -1,0 +1,334 @@
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { Mission, type MissionOptions } from '../../src/mission/index.js';
+import { folder, json, workersUrl } from '../store/support.js';
+import { run } from '../support/process-child.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: what is in the file is what the test is about
+const file = (directory: string, name: string): any => json(directory, name);
+
+const opened: Mission[] = [];
+
+async function openMission(directory: string, options: MissionOptions = {}): Promise<Mission> {
+  const mission = await Mission.open(directory, { workersUrl, projectDelayMs: 5, ...options });
+  opened.push(mission);
+  return mission;
+}
+
+afterEach(async () => {
+  for (const mission of opened.splice(0)) await mission.close().catch(() => undefined);
+});
+
+async function finish(mission: Mission, id: string): Promise<void> {
+  for (const _ of ['implement', 'finalize']) {
+    await mission.start(id, { worker: 'w1' });
+    await mission.complete(id, { worker: 'w1' });
+  }
+}
+
+/** Two completed, one half done, one failed once, one untouched. */
+async function someWork(directory: string): Promise<void> {
+  const mission = await openMission(directory);
+  for (const id of ['a', 'b', 'c', 'd', 'e']) await mission.add(id, { title: id });
+  await finish(mission, 'a');
+  await finish(mission, 'b');
+  await mission.start('c');
+  await mission.complete('c', { result: { lines: 3 } });
+  await mission.start('d');
+  await mission.fail('d', 'it did not compile');
+  await mission.validate('a', { ok: true, validator: 'v', sessionId: 's1', evidence: { log: 'fine' } });
+  await mission.close();
+}
+
+const steps = (mission: Mission) => mission.next().map(({ id, step }) => `${id} ${step}`);
+const STILL = ['c finalize', 'd implement', 'e implement'];
+
+describe('a mission', () => {
+  it('goes on with exactly what is still to be done', async () => {
+    const directory = folder();
+    await someWork(directory);
+    const mission = await openMission(directory);
+    expect(await mission.resume()).toMatchObject({ completed: 2, notes: [] });
+    expect(steps(mission)).toEqual(STILL);
+    expect(mission.next({ limit: 1 })).toHaveLength(1);
+    expect(mission.features.get('d')).toMatchObject({ attempts: 1, failure: { reason: 'it did not compile' } });
+    expect(mission.validation.get('a')).toMatchObject({ ok: true, sessionId: 's1', evidence: { log: 'fine' } });
+    const events = [];
+    for await (const event of mission.history({ feature: 'c' })) events.push(event.type);
+    expect(events).toEqual(['added', 'started', 'completed']);
+    expect(file(directory, 'features').features.a.status).toBe('completed');
+    expect(file(directory, 'validation-state').assertions.a.ok).toBe(true);
+    expect(readFileSync(join(directory, 'history.jsonl'), 'utf8').trimEnd().split('\n')).toHaveLength(18);
+  });
+
+  it('names what was being done when the process was killed, and does it first', async () => {
+    const directory = folder();
+    await run(`
+      import { Mission } from 'holdfast/mission';
+      const mission = await Mission.open(${JSON.stringify(directory)});
+      for (const id of ['a', 'b']) await mission.add(id);
+      await mission.start('b', { worker: 'w7' });
+      process.kill(process.pid, 'SIGKILL');`);
+    const mission = await openMission(directory);
+    expect(mission.next()).toMatchObject([
+      { id: 'b', step: 'implement', isInterrupted: true, attempts: 1 },
+      { id: 'a', isInterrupted: false },
+    ]);
+    await expect(mission.complete('b')).rejects.toThrow(expect.objectContaining({ code: 'HF_TRANSITION' }));
+    await mission.start('b');
+    expect(steps(mission)).toEqual(['a implement']);
+  });
+
+  it('only goes forward', async () => {
+    const mission = await openMission(folder());
+    await mission.add('a');
+    const refused = expect.objectContaining({ code: 'HF_TRANSITION' });
+    await expect(mission.add('a')).rejects.toThrow(refused);
+    await expect(mission.start('b')).rejects.toThrow(refused);
+    await expect(mission.complete('a')).rejects.toThrow(refused);
+    await mission.start('a', { worker: 'w1' });
+    await expect(mission.start('a')).rejects.toThrow(/w1 is at it/);
+    await mission.complete('a');
+    await mission.start('a');
+    await mission.complete('a');
+    await expect(mission.start('a')).rejects.toThrow(/completed/);
+    await expect(mission.repair('a', { to: 'pending', reason: '' })).rejects.toThrow(TypeError);
+    await expect(mission.repair('a', { to: 'nowhere', reason: 'x' })).rejects.toThrow(TypeError);
+    await mission.repair('a', { to: 'finalize', reason: 'the release was withdrawn' });
+    expect(steps(mission)).toEqual(['a finalize']);
+  });
+
+  it('is refused with a lifecycle in which what was done would count as another step; new steps go at the end', async () => {
+    const directory = folder();
+    const first = await openMission(directory);
+    await first.add('a');
+    for (const _ of ['implement', 'finalize']) {
+      await first.start('a');
+      await first.complete('a');
+    }
+    await first.close();
+    for (const lifecycle of [['implement', 'review', 'finalize'], ['finalize', 'implement'], ['implement']]) {
+      const refused = openMission(directory, { lifecycle });
+      await expect(refused, lifecycle.join()).rejects.toMatchObject({
+        code: 'HF_TRANSITION',
+        message: /of 'a' was done/,
+      });
+    }
+    const longer = await openMission(directory, { lifecycle: ['implement', 'finalize', 'announce'] });
+    expect(steps(longer)).toEqual(['a announce']);
+  });
+
+  it('a failed finalization or validation never reopens implementation work', async () => {
+    const mission = await openMission(folder());
+    await mission.add('a');
+    await mission.start('a');
+    await mission.complete('a');
+    await mission.start('a');
+    await mission.fail('a', 'merge conflict');
+    expect(steps(mission)).toEqual(['a finalize']);
+    await mission.start('a');
+    await mission.complete('a');
+    await mission.validate('a', { ok: false, validator: 'v' });
+    expect(steps(mission)).toEqual([]);
+    await expect(mission.milestone('m')).rejects.toThrow(/v found wanting/);
+    await mission.validate('a', { ok: true, validator: 'v' });
+    await mission.milestone('m', { worker: 'w1' });
+    expect(mission.milestones.get('m')?.features).toEqual(['a']);
+    await expect(mission.milestone('m')).rejects.toThrow(/already/);
+  });
+
+  it('what the schema refuses changes nothing, in no file', async () => {
+    const directory = folder();
+    const schema = { feature: z.object({ title: z.string() }), evidence: z.object({ log: z.string() }) };
+    const mission = await openMission(directory, { schema, files: { artifacts: ['synthesis.json'] } });
+    const refused = expect.objectContaining({ code: 'HF_SCHEMA' });
+    await expect(mission.add('a', { title: 1 })).rejects.toThrow(refused);
+    await mission.add('a', { title: 'A' });
+    await expect(mission.validate('a', { ok: true, validator: 'v', evidence: 1 })).rejects.toThrow(refused);
+    const cycle: unknown[] = [];
+    cycle.push(cycle);
+    await expect(mission.setArtifact('synthesis', cycle)).rejects.toThrow(
+      expect.objectContaining({ code: 'HF_VALUE' }),
+    );
+    await mission.setArtifact('synthesis', { order: ['a'] });
+    expect(mission.artifact('synthesis.json')).toEqual({ order: ['a'] });
+    await expect(mission.setArtifact('other', 1)).rejects.toThrow(TypeError);
+    await mission.note({ cost: 3 });
+    await mission.flush();
+    const types = [];
+    for await (const { type } of mission.history()) types.push(type);
+    expect(types).toEqual(['added', 'artifact', 'noted']);
+    expect(file(directory, 'features').events).toBe(3);
+    expect(file(directory, 'synthesis')).toEqual({ value: { order: ['a'] } });
+  });
+
+  it.each([[[]], [['a', 'a']], [['']], ['a' as never]])('refuses %j as a lifecycle', async (lifecycle) => {
+    await expect(Mission.open(folder(), { lifecycle })).rejects.toThrow(TypeError);
+  });
+});
+
+describe('disagreement', () => {
+  it('handoffs that agree are fine; others stop all scheduling until each is repaired, also after a restart', async () => {
+    const directory = folder();
+    await someWork(directory);
+    const mission = await openMission(directory);
+    const handoffs = [
+      { id: 'a', ok: true },
+      { id: 'c', step: 'implement', ok: true },
+      { id: 'a', validator: 'v', ok: true },
+    ];
+    await mission.resume({ handoffs });
+    const wrong = [
+      { id: 'd', step: 'implement', ok: true },
+      { id: 'b', ok: false },
+      { id: 'x', ok: true },
+      { id: 'b', validator: 'v', ok: true },
+    ];
+    const refusal = await mission.resume({ handoffs: wrong }).catch((error) => error);
+    expect(refusal).toMatchObject({ code: 'HF_REPAIR_REQUIRED' });
+    expect(refusal.details.map(({ id, says, history }: Record<string, string>) => [id, says, history])).toEqual([
+      ['d', 'implement done', 'pending'],
+      ['b', 'finalize not done', 'completed'],
+      ['b', 'passed', 'not validated'],
+      ['x', 'completed', 'unknown'],
+    ]);
+    expect(mission.next()).toEqual([]);
+    await expect(mission.start('e')).rejects.toThrow(expect.objectContaining({ code: 'HF_REPAIR_REQUIRED' }));
+    await mission.close();
+    const again = await openMission(directory);
+    expect(again.next()).toEqual([]);
+    await again.repair('d', { to: 'finalize', reason: 'the branch is there' });
+    await again.repair('b', { to: 'completed', reason: 'the worker meant another' });
+    expect(again.isRepairing).toBe(true);
+    await again.repair('x', { to: 'completed', reason: 'added by hand' });
+    expect(steps(again)).toEqual(['c finalize', 'd finalize', 'e implement']);
+    await expect(again.resume({ handoffs: [{ id: 'a', step: 'dance', ok: true }] })).rejects.toThrow(TypeError);
+  });
+
+  it('a summary that somebody changed is a claim, not the truth', async () => {
+    const directory = folder();
+    await someWork(directory);
+    const path = join(directory, 'features.json');
+    const edited = file(directory, 'features');
+    edited.features.a = { ...edited.features.a, status: 'pending', done: [] };
+    writeFileSync(path, JSON.stringify(edited));
+    const mission = await openMission(directory);
+    expect(mission.next()).toEqual([]);
+    expect(mission.disagreements).toEqual([{ id: 'a', source: 'summary', says: 'pending', history: 'completed' }]);
+    await mission.repair('a', { to: 'completed', reason: 'it was edited by mistake' });
+    expect(steps(mission)).toEqual(STILL);
+    await mission.flush();
+    expect(file(directory, 'features').features.a.status).toBe('completed');
+    expect(mission.notes.join()).toMatch(/changed by somebody else/);
+  });
+});
+
+describe('a mission that was opened and left before anything was added', () => {
+  it('is still one to begin', async () => {
+    const directory = folder();
+    for (const _ of [1, 2, 3]) {
+      const mission = await openMission(directory);
+      expect(mission.isRepairing).toBe(false);
+      await mission.close();
+    }
+    const mission = await openMission(directory);
+    await mission.add('a');
+    expect(steps(mission)).toEqual(['a implement']);
+  });
+
+  it('is not, when its empty summary was edited: somebody may have put back an old one', async () => {
+    const directory = folder();
+    await (await openMission(directory)).close();
+    const features = { a: { id: 'a', status: 'completed', done: ['implement', 'finalize'] } };
+    writeFileSync(join(directory, 'features.json'), JSON.stringify({ features, milestones: {}, events: 5 }));
+    expect((await openMission(directory)).isRepairing).toBe(true);
+  });
+});
+
+describe('lost history', () => {
+  it('is not guessed: nothing is scheduled until it is rebuilt from handoffs', async () => {
+    const directory = folder();
+    await someWork(directory);
+    rmSync(join(directory, '.holdfast'), { recursive: true });
+    const mission = await openMission(directory);
+    expect(mission.next()).toEqual([]);
+    await expect(mission.resume()).rejects.toMatchObject({ code: 'HF_REPAIR_REQUIRED' });
+    await expect(mission.add('z')).rejects.toThrow(expect.objectContaining({ code: 'HF_REPAIR_REQUIRED' }));
+    await mission.rebuild({
+      handoffs: [
+        { id: 'a', ok: true },
+        { id: 'c', step: 'implement', ok: true },
+      ],
+      reason: 'disk',
+    });
+    // Only the summary says so.
+    expect(mission.disagreements).toEqual([{ id: 'b', source: 'summary', says: 'completed', history: 'pending' }]);
+    expect(mission.next()).toEqual([]);
+    await mission.repair('b', { to: 'completed', reason: 'the branch is merged' });
+    expect(steps(mission).sort()).toEqual(STILL);
+    await mission.close();
+    const again = await openMission(directory);
+    expect(steps(again).sort()).toEqual(STILL);
+    await expect(() => again.rebuild({ handoffs: [], reason: 'x' })).rejects.toMatchObject({ code: 'HF_TRANSITION' });
+  });
+
+  it('with the summary damaged or gone too', async () => {
+    for (const damage of ['{"features":', null]) {
+      const directory = folder();
+      await someWork(directory);
+      rmSync(join(directory, '.holdfast'), { recursive: true });
+      for (const name of readdirSync(directory)) if (name.includes('.json.bak')) rmSync(join(directory, name));
+      if (damage === null) rmSync(join(directory, 'features.json'));
+      else writeFileSync(join(directory, 'features.json'), damage);
+      const mission = await openMission(directory);
+      expect(mission.isRepairing).toBe(true);
+      await mission.close();
+      const again = await openMission(directory);
+      expect(again.isRepairing).toBe(true);
+      await again.rebuild({
+        handoffs: [
+          { id: 'a', ok: true },
+          { id: 'b', ok: true },
+        ],
+        reason: 'disk',
+      });
+      expect(again.next()).toEqual([]);
+      expect([...again.features.values()].map(({ status }) => status)).toEqual(['completed', 'completed']);
+      await again.flush();
+      expect(Object.keys(file(directory, 'features').features)).toEqual(['a', 'b']);
+    }
+  });
+});
+
+describe('import', () => {
+  it('takes over a project whose files were the truth', async () => {
+    const directory = folder();
+    const features = {
+      features: [
+        { id: 'a', status: 'completed', title: 'A' },
+        { id: 'b', status: 'pending' },
+      ],
+    };
+    writeFileSync(join(directory, 'features.json'), JSON.stringify(features));
+    const before = await openMission(directory);
+    expect(before.isRepairing).toBe(true);
+    await before.close();
+    const validation = { assertions: { a: { status: 'passed', evidence: 'x' } } };
+    const options = { workersUrl, projectDelayMs: 5 };
+    const mission = await Mission.import(directory, { features, validation }, options);
+    opened.push(mission);
+    expect(steps(mission)).toEqual(['b implement']);
+    expect(mission.validation.get('a')).toMatchObject({ ok: true, validator: 'imported' });
+    await mission.flush();
+    expect(file(directory, 'features').features.a.payload.title).toBe('A');
+    expect(existsSync(join(directory, 'features.json.bak1'))).toBe(true);
+    await mission.close();
+    await expect(Mission.import(directory, { features }, options)).rejects.toMatchObject({ code: 'HF_TRANSITION' });
+    await expect(Mission.import(folder(), { features: 7 }, options)).rejects.toThrow(TypeError);
+    const schema = { feature: z.object({ title: z.number() }) };
+    const refused = Mission.import(folder(), { features }, { ...options, schema });
+    await expect(refused).rejects.toMatchObject({ code: 'HF_SCHEMA', message: /payload of 'a'/ });
+  });
+});
