@@ -30,8 +30,12 @@ const AWAKE = 0;
 const NAPPING = 1;
 const ASLEEP = 2;
 
-/** After work a thread naps for a while before it sleeps: what comes in bursts costs nobody a wake-up call. */
-const LINGER_MS = 10;
+/**
+ * After work a thread naps for a while before it sleeps: what comes in bursts costs nobody a wake-up call. Each nap costs
+ * this thread about as much as a call costs the other one, so few are worth it: changes that come further apart than this
+ * call.
+ */
+const LINGER_MS = 2;
 /** Work that nobody waits for is found this late at most while the thread naps. */
 const NAP_MS = 0.5;
 

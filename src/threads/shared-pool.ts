@@ -1,21 +1,54 @@
 // A piscina pool that outlives its threads. An idle one does not keep the program alive.
+//
+// What a thread holds in memory it gives back only by ending: between two tasks nothing runs there, no garbage collection
+// either.
 
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 
 // Captured at import: a program's fake timers must not freeze saving.
-const { setImmediate } = globalThis;
+const { setImmediate, setTimeout, clearTimeout } = globalThis;
 
 export class SharedPool {
   readonly #url: string;
   readonly #threadsMax: number;
   pool: Piscina;
   users = 0;
+  #running = 0;
+  #dismissal: NodeJS.Timeout | null = null;
 
   constructor(url: string, threadsMax: number) {
     this.#url = url;
     this.#threadsMax = threadsMax;
     this.pool = this.#start();
+  }
+
+  async run(task: unknown): Promise<unknown> {
+    this.#keep();
+    this.#running++;
+    try {
+      return await this.pool.run(task);
+    } finally {
+      this.#running--;
+    }
+  }
+
+  /** Lets the threads go unless `run` is called within this time. The next call starts new ones. */
+  dismissAfter(idleMs: number): void {
+    this.#keep();
+    if (this.#running > 0) return;
+    this.#dismissal = setTimeout(() => this.#replace(this.pool), idleMs);
+    this.#dismissal.unref();
+  }
+
+  destroy(): Promise<void> {
+    this.#keep();
+    return this.pool.destroy();
+  }
+
+  #keep(): void {
+    if (this.#dismissal !== null) clearTimeout(this.#dismissal);
+    this.#dismissal = null;
   }
 
   #start(): Piscina {
@@ -35,11 +68,11 @@ export class SharedPool {
     return pool;
   }
 
-  #replace(broken: Piscina): void {
-    if (this.pool !== broken || this.users === 0) return;
+  #replace(former: Piscina): void {
+    if (this.pool !== former || this.users === 0) return;
     this.pool = this.#start();
     // Refuses what is queued there: it is tried again in the new pool.
-    broken.destroy().catch(() => undefined);
+    former.destroy().catch(() => undefined);
   }
 }
 

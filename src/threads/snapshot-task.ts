@@ -1,5 +1,6 @@
 // A task of the snapshot thread, as data.
 
+import { getHeapStatistics } from 'node:v8';
 import { fenceOf } from '../disk/fence.js';
 import { nodeDisk } from '../disk/node-disk.js';
 import type { CompactReport, CompactRequest, ProjectReport, ProjectRequest } from '../projection/requests.js';
@@ -11,7 +12,19 @@ export type SnapshotTask =
   | { kind: 'compact'; request: CompactRequest; lock: SharedArrayBuffer }
   | { kind: 'forget'; storeId: Uint8Array };
 
-export function runSnapshotTask(task: SnapshotTask): ProjectReport | CompactReport | null {
+export interface SnapshotResult {
+  report: ProjectReport | CompactReport | null;
+  /** What this thread holds after the task: replicas, and what is left of the work. */
+  heldBytes: number;
+}
+
+export function runSnapshotTask(task: SnapshotTask): SnapshotResult {
+  const report = reportOf(task);
+  const { total_heap_size, external_memory } = getHeapStatistics();
+  return { report, heldBytes: total_heap_size + external_memory };
+}
+
+function reportOf(task: SnapshotTask): SnapshotResult['report'] {
   if (task.kind === 'forget') {
     forget(task.storeId);
     return null;

@@ -5,9 +5,16 @@ import { HoldfastError } from '../errors.js';
 import type { CompactReport, CompactRequest, ProjectReport, ProjectRequest } from '../projection/requests.js';
 import type { PublishLock } from './publish-lock.js';
 import { SharedPool } from './shared-pool.js';
-import type { SnapshotTask } from './snapshot-task.js';
+import type { SnapshotResult, SnapshotTask } from './snapshot-task.js';
 
 const POOLS = Symbol.for('holdfast.snapshot-pools');
+
+/**
+ * A thread that holds more than this is let go when it has nothing to do for a while. All of it is on disk, and a large
+ * document rests longer after each file (P2 of the projector) than its replica takes to be read again.
+ */
+const HELD_BYTES_MAX = 64 * 1024 * 1024;
+const IDLE_MS = 1000;
 
 function pools(): Map<string, SharedPool> {
   const holder = globalThis as { [POOLS]?: Map<string, SharedPool> };
@@ -39,11 +46,11 @@ export class SnapshotThread {
   async release(storeId: Uint8Array): Promise<void> {
     if (--this.#shared.users > 0) {
       // A thread that died meanwhile has forgotten everything.
-      await this.#shared.pool.run({ kind: 'forget', storeId } satisfies SnapshotTask).catch(() => undefined);
+      await this.#shared.run({ kind: 'forget', storeId } satisfies SnapshotTask).catch(() => undefined);
       return;
     }
     pools().delete(this.#key);
-    await this.#shared.pool.destroy();
+    await this.#shared.destroy();
   }
 
   /** Ends the thread as a crash would. For tests. */
@@ -53,7 +60,9 @@ export class SnapshotThread {
 
   async #run(task: SnapshotTask, lock: PublishLock): Promise<unknown> {
     try {
-      return await this.#shared.pool.run(task);
+      const { report, heldBytes } = (await this.#shared.run(task)) as SnapshotResult;
+      if (heldBytes > HELD_BYTES_MAX) this.#shared.dismissAfter(IDLE_MS);
+      return report;
     } catch (error) {
       // It may have died inside. Its successor rebuilds the replica from disk.
       lock.free();

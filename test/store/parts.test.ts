@@ -282,12 +282,12 @@ it('a task of the snapshot thread does the same on any thread', async () => {
   const owner = 1;
   const storeId = new Uint8Array(16);
   const request = { directory, storeId, owner, toSeq: store.health().durableSeq };
-  const report = runSnapshotTask({ kind: 'project', request: { ...request, documents: [] }, lock });
+  const { report, heldBytes } = runSnapshotTask({ kind: 'project', request: { ...request, documents: [] }, lock });
   expect(report).toHaveProperty('fault');
-  expect(runSnapshotTask({ kind: 'forget', storeId })).toBeNull();
-  expect(runSnapshotTask({ kind: 'compact', request: { ...request, number: 99, timeMs: 0 }, lock })).toHaveProperty(
-    'kind',
-  );
+  expect(heldBytes).toBeGreaterThan(0);
+  expect(runSnapshotTask({ kind: 'forget', storeId }).report).toBeNull();
+  const compacted = runSnapshotTask({ kind: 'compact', request: { ...request, number: 99, timeMs: 0 }, lock });
+  expect(compacted.report).toHaveProperty('kind');
 });
 
 it('at exit, when the journal thread is dead, the main thread writes what is left', async () => {
