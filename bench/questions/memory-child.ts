@@ -13,6 +13,8 @@ const MB = 1e6;
 const UPDATES = 2_000;
 const UPDATES_MAX_MS = 1_000;
 const REST_MAX_MS = 10_000;
+/** What is let go when nothing has happened for a second is gone then, whoever's it is. */
+const QUIET_MS = 1500;
 /** Beyond this a soak measures the disk. */
 const SOAK_PER_SECOND = 5_000;
 const SOAK_TURN_MS = 10;
@@ -38,6 +40,7 @@ export async function prepareMemory(start: AgentStart): Promise<Prepared<null, M
     }
     await agent.rest();
     await cpuAtRest(REST_MAX_MS);
+    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
     collect();
     const residentMb = (process.memoryUsage.rss() - before) / MB;
     return { residentMb, heapMb: heapOf(start.items, collect) };

@@ -151,6 +151,6 @@ const CHARTS = [
 ];
 
 const NOTES = [
-  'Measured after 2,000 updates, or those of one second, when all is on disk and garbage is collected on the main thread; other threads collect theirs when they like. The state itself is part of it: the line of nothing saved is the state alone. Threads have a size of their own, which weighs most where the state is small.',
+  'Measured after 2,000 updates, or those of one second, when all is on disk, a second and a half has gone by and garbage is collected on the main thread; other threads collect theirs when they like. While the file of a large document is written, holdfast holds a second copy of the state and the text of the file. The state itself is part of it: the line of nothing saved is the state alone. Threads have a size of their own, which weighs most where the state is small.',
   'During the soak nothing is collected on purpose. `--soak 3600` makes it an hour.',
 ];
