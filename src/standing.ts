@@ -1,0 +1,69 @@
+// Where a store stands: open, saving with trouble, taken over by another process, on its way out; and what was last heard of
+// its disk. One state, not many flags.
+
+import { HoldfastError } from './errors.js';
+import type { Events } from './events.js';
+import type { Health } from './health.js';
+
+export class Standing {
+  readonly #directory: string;
+  readonly #events: Events;
+  #phase: Health['phase'] = 'open';
+  #lastFault: HoldfastError | null = null;
+
+  constructor(directory: string, events: Events) {
+    this.#directory = directory;
+    this.#events = events;
+  }
+
+  get phase(): Health['phase'] {
+    return this.#phase;
+  }
+
+  get lastFault(): HoldfastError | null {
+    return this.#lastFault;
+  }
+
+  assertOpen(): void {
+    if (this.#phase === 'closed' || this.#phase === 'closing') throw this.closedError();
+  }
+
+  /** Another process that took the store over writes it now. */
+  assertOwned(): void {
+    if (this.#phase === 'fenced') throw this.#lastFault as HoldfastError;
+  }
+
+  closedError(): HoldfastError {
+    return new HoldfastError('HF_CLOSED', `The store ${this.#directory} is closed. Open it again.`);
+  }
+
+  noteFault(error: HoldfastError): void {
+    this.#lastFault = error;
+    if (error.code === 'HF_FENCED') this.#phase = 'fenced';
+    this.#events.emit('fault', error);
+  }
+
+  setDegraded(isDegraded: boolean): void {
+    if (this.#phase !== (isDegraded ? 'open' : 'degraded')) return;
+    this.#phase = isDegraded ? 'degraded' : 'open';
+    this.#events.emit('degraded', { isDegraded });
+  }
+
+  /** Nothing is accepted while `end` runs. When it fails the store is what it was before. */
+  async closeAfter(end: () => Promise<void>): Promise<void> {
+    const before = this.#phase;
+    this.#phase = 'closing';
+    try {
+      await end();
+    } catch (error) {
+      this.#phase = before;
+      throw error;
+    }
+    this.#phase = 'closed';
+  }
+
+  /** As if the process had been killed. */
+  abandon(): void {
+    this.#phase = 'closed';
+  }
+}
