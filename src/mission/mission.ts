@@ -1,20 +1,20 @@
 // Long work in features and steps. The history says what is done; files for people follow it in the same transaction.
 
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Document } from '../document.js';
-import type { HoldfastError } from '../errors.js';
-import type { Log } from '../log.js';
-import { open } from '../opening.js';
-import type { Store } from '../store.js';
-import { dated, idsOf, type MissionEvent, type NewEvent } from './events.js';
+import { Chronicle } from './chronicle.js';
+import type { MissionEvent } from './events.js';
 import { type Handoff, handoffDisagreements, handoffStandings } from './handoffs.js';
-import { hasLostHistory, openHistory } from './history.js';
 import { type ImportSource, importedFrom } from './import.js';
-import { bare, lifecycleOf, type MissionNames, type MissionOptions, namesOf } from './options.js';
-import { assertFits, disagreementError, lostError, transitionError } from './refusals.js';
-import { type Disagreement, describe, type Feature, type Milestone, MissionState, type Validation } from './state.js';
-import { claimsOf, isBlank, Summaries, standings } from './summaries.js';
+import { bare, type MissionOptions } from './options.js';
+import { assertFits, transitionError } from './refusals.js';
+import {
+  type Disagreement,
+  describe,
+  type Feature,
+  type Milestone,
+  type MissionState,
+  type Validation,
+} from './state.js';
+import { standings } from './summaries.js';
 
 export interface Work {
   id: string;
@@ -36,41 +36,22 @@ export interface Resumed {
 }
 
 export class Mission {
-  readonly #store: Store;
-  readonly #log: Log<MissionEvent>;
+  readonly #chronicle: Chronicle;
   readonly #state: MissionState;
   readonly #schema: NonNullable<MissionOptions['schema']>;
-  readonly #names: MissionNames;
-  readonly #notes: string[] = [];
   /** Being done when the last process died, and not started again since. */
   readonly #interrupted = new Set<string>();
-  readonly #artifacts = new Map<string, Document<{ value: unknown }>>();
-  #summaries: Summaries | null = null;
-  /** Something is known to have been done, and the history does not know it. */
-  #isLost = false;
 
-  private constructor(store: Store, log: Log<MissionEvent>, options: MissionOptions) {
-    this.#store = store;
-    this.#log = log;
-    this.#schema = options.schema ?? {};
-    this.#state = new MissionState(lifecycleOf(options));
-    this.#names = namesOf(options);
+  private constructor(chronicle: Chronicle, { schema = {} }: MissionOptions) {
+    this.#chronicle = chronicle;
+    this.#state = chronicle.state;
+    this.#schema = schema;
+    for (const { id, status } of this.#state.features.values()) if (status === 'active') this.#interrupted.add(id);
   }
 
   /** Opens a mission, or begins one. Files that are there without a history are not believed: see `import`, `rebuild`. */
   static async open(directory: string, options: MissionOptions = {}): Promise<Mission> {
-    const { lifecycle: _, files: __, schema: ___, ...storeOptions } = options;
-    lifecycleOf(options);
-    const store = await open(directory, storeOptions);
-    try {
-      const log = await openHistory(store, namesOf(options).history);
-      const mission = new Mission(store, log, options);
-      await mission.#begin();
-      return mission;
-    } catch (error) {
-      await store.close();
-      throw error;
-    }
+    return new Mission(await Chronicle.open(directory, options), options);
   }
 
   /** Takes a project over whose files were the truth so far. Refused when there is a history. */
@@ -101,16 +82,16 @@ export class Mission {
 
   /** Nothing is scheduled while this is true. */
   get isRepairing(): boolean {
-    return this.#isLost || this.#state.disputes.size > 0;
+    return this.#chronicle.isDisputed;
   }
 
   get disagreements(): readonly Disagreement[] {
-    return [...this.#state.disputes.values()].flat();
+    return this.#chronicle.disagreements;
   }
 
   /** What was found damaged, stale or edited since this mission was opened. */
   get notes(): readonly string[] {
-    return this.#notes;
+    return this.#chronicle.notes;
   }
 
   /** What can be done now, interrupted work first. Nothing while the mission is being repaired. */
@@ -128,8 +109,8 @@ export class Mission {
 
   /** Events, oldest first, straight from disk. */
   async *history({ feature, since = 0 }: { feature?: string; since?: number } = {}): AsyncGenerator<MissionEvent> {
-    for await (const { entry } of this.#log.read({ since })) {
-      if (feature === undefined || ('id' in entry && entry.id === feature)) yield entry as MissionEvent;
+    for await (const event of this.#chronicle.read(since)) {
+      if (feature === undefined || ('id' in event && event.id === feature)) yield event;
     }
   }
 
@@ -140,7 +121,7 @@ export class Mission {
       throw new TypeError(`Expected \`id\` to be a name, got ${JSON.stringify(id)}`);
     if (this.#state.features.has(id)) throw transitionError(`Cannot add '${id}': it is there already.`);
     assertFits(this.#schema.feature, payload, `The payload of '${id}'`);
-    return this.#record({ type: 'added', id, payload });
+    return this.#chronicle.record({ type: 'added', id, payload });
   }
 
   async start(id: string, { worker }: { worker?: string } = {}): Promise<void> {
@@ -151,19 +132,19 @@ export class Mission {
       throw transitionError(
         `Cannot start '${id}': ${feature.worker ?? 'somebody'} is at it. Fail or complete it first.`,
       );
-    const done = this.#record({ type: 'started', id, step: feature.step, worker });
+    const done = this.#chronicle.record({ type: 'started', id, step: feature.step, worker });
     this.#interrupted.delete(id);
     return done;
   }
 
   async complete(id: string, { worker, result }: { worker?: string; result?: unknown } = {}): Promise<void> {
     const step = this.#activeStep(id, 'complete');
-    return this.#record({ type: 'completed', id, step, worker, result });
+    return this.#chronicle.record({ type: 'completed', id, step, worker, result });
   }
 
   async fail(id: string, reason: string, { worker }: { worker?: string } = {}): Promise<void> {
     const step = this.#activeStep(id, 'fail');
-    return this.#record({ type: 'failed', id, step, worker, reason });
+    return this.#chronicle.record({ type: 'failed', id, step, worker, reason });
   }
 
   /** What a validator found. It changes no step: work that is done is not reopened by it. */
@@ -173,7 +154,7 @@ export class Mission {
   ): Promise<void> {
     this.#feature(id);
     assertFits(this.#schema.evidence, found.evidence, `The evidence for '${id}'`);
-    return this.#record({ ...found, type: 'validated', id });
+    return this.#chronicle.record({ ...found, type: 'validated', id });
   }
 
   /** Refused unless every feature of it is completed and none was last found wanting. */
@@ -191,24 +172,24 @@ export class Mission {
           `Milestone '${name}' needs '${id}', which ${this.#state.validation.get(id)?.validator} found wanting.`,
         );
     }
-    return this.#record({ type: 'milestone', name, features: ids, worker });
+    return this.#chronicle.record({ type: 'milestone', name, features: ids, worker });
   }
 
   /** Something of the caller's own, for the history. */
   async note(data: unknown): Promise<void> {
     assertFits(this.#schema.note, data, 'The note');
-    return this.#record({ type: 'noted', data });
+    return this.#chronicle.record({ type: 'noted', data });
   }
 
   /** A document that scheduling depends on, written with its event. Name it in `files.artifacts`. */
   async setArtifact(name: string, value: unknown, { worker }: { worker?: string } = {}): Promise<void> {
-    const doc = this.#artifacts.get(bare(name));
+    const doc = this.#chronicle.artifact(name);
     if (doc === undefined) throw new TypeError(`Expected one of files.artifacts, got ${JSON.stringify(name)}`);
-    return this.#record({ type: 'artifact', name: bare(name), worker }, () => doc.replace({ value }));
+    return this.#chronicle.record({ type: 'artifact', name: bare(name), worker }, () => doc.replace({ value }));
   }
 
   artifact(name: string): unknown {
-    return this.#artifacts.get(bare(name))?.state.value;
+    return this.#chronicle.artifact(name)?.state.value;
   }
 
   // ── After an interruption ──
@@ -218,18 +199,18 @@ export class Mission {
    * agree: what is still to be done. Otherwise HF_REPAIR_REQUIRED with each disagreement in `details`.
    */
   async resume({ handoffs = [] }: { handoffs?: readonly Handoff[] } = {}): Promise<Resumed> {
-    if (this.#isLost) throw this.#repairError();
-    const found = handoffDisagreements(handoffs, this.#state).filter((one) => !this.#isKnown(one));
-    if (found.length > 0) await this.#dispute(found);
-    if (this.isRepairing) throw this.#repairError();
+    if (this.#chronicle.isLost) throw this.#chronicle.repairError();
+    const found = handoffDisagreements(handoffs, this.#state).filter((one) => this.#chronicle.isNews(one));
+    if (found.length > 0) await this.#chronicle.dispute(found);
+    if (this.isRepairing) throw this.#chronicle.repairError();
     const completed = [...this.#state.features.values()].filter(({ status }) => status === 'completed').length;
-    return { todo: this.next(), completed, notes: [...this.#notes] };
+    return { todo: this.next(), completed, notes: [...this.#chronicle.notes] };
   }
 
   /** Settles what is disputed about a feature: `to` is a step to do next, 'pending' or 'completed'. The only way back. */
   async repair(id: string, { to, reason, worker }: { to: string; reason: string; worker?: string }): Promise<void> {
     const { lifecycle } = this.#state;
-    if (this.#isLost) throw this.#repairError();
+    if (this.#chronicle.isLost) throw this.#chronicle.repairError();
     if (typeof reason !== 'string' || reason === '')
       throw new TypeError(`Expected \`reason\` to say why '${id}' is changed by hand`);
     const done = to === 'completed' ? lifecycle.length : to === 'pending' ? 0 : lifecycle.indexOf(to);
@@ -239,16 +220,16 @@ export class Mission {
       );
     if (!this.#state.features.has(id) && !this.#state.disputes.has(id)) this.#feature(id);
     this.#interrupted.delete(id);
-    return this.#record({ type: 'repaired', id, done, reason, worker });
+    return this.#chronicle.record({ type: 'repaired', id, done, reason, worker });
   }
 
   /** When history is lost: what handoffs can show to be done is done. What only a summary says is disputed. */
   async rebuild({ handoffs, reason }: { handoffs: readonly Handoff[]; reason: string }): Promise<void> {
-    if (!this.#isLost)
+    if (!this.#chronicle.isLost)
       throw transitionError('Nothing to rebuild: the history is there. Use repair for single features.');
     const { lifecycle } = this.#state;
     const shown = handoffStandings(handoffs, lifecycle);
-    const claimed = standings(this.#summaryPath, lifecycle);
+    const claimed = standings(this.#chronicle.summaryPath, lifecycle);
     const ids = new Set([...this.#state.features.keys(), ...claimed.keys(), ...shown.keys()]);
     const features = [...ids].map((id) => {
       const known = this.#state.features.get(id);
@@ -259,23 +240,18 @@ export class Mission {
       if (says <= done) return [];
       return [{ id, source: 'summary', says: describe(says, lifecycle), history: describe(done, lifecycle) }];
     });
-    this.#isLost = false;
-    // History first: a summary that is damaged is then only a file to be written anew.
-    this.#append([
+    await this.#chronicle.beginWith([
       { type: 'rebuilt', features, reason },
       ...disputed.map((one) => ({ type: 'disputed' as const, ...one })),
     ]);
-    await this.#store.flush();
-    await this.#openSummaries();
-    await this.#store.flush();
   }
 
   async flush(): Promise<void> {
-    await this.#store.flush({ projected: true });
+    await this.#chronicle.store.flush({ projected: true });
   }
 
   close(): Promise<void> {
-    return this.#store.close();
+    return this.#chronicle.store.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -284,87 +260,13 @@ export class Mission {
 
   // ── Inside ──
 
-  get #summaryPath(): string {
-    return join(this.#store.directory, `${this.#names.features}.json`);
-  }
-
-  async #begin(): Promise<void> {
-    this.#store.on('recovered', ({ projections }) => {
-      for (const { document, found } of projections)
-        this.#notes.push(`${document}.json was ${found}; it follows the saved state again`);
-    });
-    for await (const { entry } of this.#log.read()) this.#state.fold(entry as MissionEvent);
-    for (const { id, status } of this.#state.features.values()) if (status === 'active') this.#interrupted.add(id);
-    for (const name of this.#names.artifacts)
-      this.#artifacts.set(name, await this.#store.doc<{ value: unknown }>(name, { initial: { value: null } }));
-    if (this.#state.events === 0 && (await this.#hasTraces())) {
-      this.#isLost = true;
-      return;
-    }
-    const claims = await this.#openSummaries();
-    if (claims.length > 0) await this.#dispute(claims);
-  }
-
-  /** Something that came from a history is there. A summary of no events did not: a mission may be opened and left. */
-  async #hasTraces(): Promise<boolean> {
-    if (hasLostHistory(this.#store, this.#log.name)) return true;
-    const { features } = this.#names;
-    const isSaved = this.#store.documents().some(({ name, version }) => name === features && version > 0);
-    return isSaved ? !(await isBlank(this.#store, features)) : existsSync(this.#summaryPath);
-  }
-
-  /** Returns what a summary that somebody changed says otherwise. One of ours, however old, is simply written anew. */
-  async #openSummaries(): Promise<Disagreement[]> {
-    const claims: Disagreement[] = [];
-    this.#summaries = await Summaries.open(this.#store, this.#names, this.#state, {
-      onNote: (note) => this.#notes.push(note),
-      onDrift: (path) => {
-        if (path === this.#summaryPath) claims.push(...claimsOf(path, this.#state));
-      },
-    });
-    return claims.filter((one) => !this.#isKnown(one));
-  }
-
   async #import(source: ImportSource): Promise<void> {
-    if (this.#state.events > 0)
+    const { events, lifecycle } = this.#state;
+    if (events > 0)
       throw transitionError(
-        `${this.#store.directory} has a history of ${this.#state.events} events. Import into a new one.`,
+        `${this.#chronicle.store.directory} has a history of ${events} events. Import into a new one.`,
       );
-    const event = importedFrom(source, this.#state.lifecycle, this.#schema);
-    this.#isLost = false;
-    this.#append([event]);
-    await this.#store.flush();
-    await this.#openSummaries();
-    await this.#store.flush();
-  }
-
-  #dispute(found: readonly Disagreement[]): Promise<void> {
-    this.#append(found.map((one) => ({ type: 'disputed' as const, ...one })));
-    return this.#store.flush();
-  }
-
-  #isKnown({ id, source, says }: Disagreement): boolean {
-    return (this.#state.disputes.get(id) ?? []).some((one) => one.source === source && one.says === says);
-  }
-
-  /** One event, the summaries that follow it, and what belongs to it: all or none. */
-  #record(event: NewEvent, also?: () => void): Promise<void> {
-    if (this.#isLost) throw this.#repairError();
-    this.#append([event], also);
-    return this.#store.flush();
-  }
-
-  #append(events: readonly NewEvent[], also?: () => void): void {
-    const at = Date.now();
-    const made = events.map((event) => dated(event, at));
-    // Folded last: what is refused has changed nothing.
-    this.#store.transaction(() => {
-      for (const event of made) this.#log.append(event);
-      also?.();
-      const after = this.#state.ahead(made);
-      this.#summaries?.follow(after, new Set(made.flatMap(idsOf)));
-    });
-    for (const event of made) this.#state.fold(event);
+    await this.#chronicle.beginWith([importedFrom(source, lifecycle, this.#schema)]);
   }
 
   #feature(id: string): Feature {
@@ -381,10 +283,6 @@ export class Mission {
   }
 
   #assertScheduling(): void {
-    if (this.isRepairing) throw this.#repairError();
-  }
-
-  #repairError(): HoldfastError {
-    return this.#isLost ? lostError(this.#store.directory) : disagreementError(this.disagreements);
+    if (this.isRepairing) throw this.#chronicle.repairError();
   }
 }
