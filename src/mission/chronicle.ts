@@ -97,8 +97,9 @@ export class Chronicle {
 
   /** A history where there was none, or none any more. It comes first: a damaged summary is then only a file to be written anew. */
   async beginWith(events: readonly NewEvent[]): Promise<void> {
-    this.#isLost = false;
     this.#append(events);
+    // Only now: what is refused leaves the mission as lost as it was.
+    this.#isLost = false;
     await this.store.flush();
     await this.#openSummaries();
     await this.store.flush();

@@ -219,8 +219,9 @@ export class Mission {
         `Expected \`to\` to be one of ${[...lifecycle, 'pending', 'completed'].join(', ')}, got ${to}`,
       );
     if (!this.#state.features.has(id) && !this.#state.disputes.has(id)) this.#feature(id);
+    const recorded = this.#chronicle.record({ type: 'repaired', id, done, reason, worker });
     this.#interrupted.delete(id);
-    return this.#chronicle.record({ type: 'repaired', id, done, reason, worker });
+    return recorded;
   }
 
   /** When history is lost: what handoffs can show to be done is done. What only a summary says is disputed. */

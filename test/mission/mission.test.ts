@@ -81,6 +81,18 @@ describe('a mission', () => {
     expect(steps(mission)).toEqual(['a implement']);
   });
 
+  it('still names what was interrupted when its repair is refused', async () => {
+    const directory = folder();
+    const first = await openMission(directory);
+    await first.add('a');
+    await first.start('a');
+    await first.close();
+    const mission = await openMission(directory);
+    const repair = { to: 'pending', reason: 'again', worker: 7 as unknown as string };
+    await expect(mission.repair('a', repair)).rejects.toMatchObject({ code: 'HF_SCHEMA' });
+    expect(mission.next()).toMatchObject([{ id: 'a', isInterrupted: true }]);
+  });
+
   it('only goes forward', async () => {
     const mission = await openMission(folder());
     await mission.add('a');
@@ -272,6 +284,19 @@ describe('lost history', () => {
     const again = await openMission(directory);
     expect(steps(again).sort()).toEqual(STILL);
     await expect(() => again.rebuild({ handoffs: [], reason: 'x' })).rejects.toMatchObject({ code: 'HF_TRANSITION' });
+  });
+
+  it('stays lost when the rebuilding of it is refused', async () => {
+    const directory = folder();
+    await someWork(directory);
+    rmSync(join(directory, '.holdfast'), { recursive: true });
+    const mission = await openMission(directory);
+    const unreasoned = { handoffs: [] } as unknown as { handoffs: []; reason: string };
+    await expect(mission.rebuild(unreasoned)).rejects.toMatchObject({ code: 'HF_SCHEMA' });
+    expect(mission.isRepairing).toBe(true);
+    await expect(mission.resume()).rejects.toMatchObject({ code: 'HF_REPAIR_REQUIRED' });
+    await mission.rebuild({ handoffs: [], reason: 'disk' });
+    expect(mission.disagreements).not.toEqual([]);
   });
 
   it('with the summary damaged or gone too', async () => {
