@@ -9,7 +9,7 @@ import { EntrySource } from '../journal/entries.js';
 import { linesOf } from '../journal/line-text.js';
 import { type LogExtent, logKey, logNameOf } from '../journal/log-key.js';
 import { Places } from '../journal/places.js';
-import type { Sound } from '../journal/recover.js';
+import type { Sound } from '../journal/recovery.js';
 import { homeOf } from '../mend/home.js';
 import { serialize } from '../projection/serialize.js';
 import { missingDocument, onlyNameIn, soundAt } from './stored.js';

@@ -8,7 +8,8 @@ import { isCode } from '../disk/faults.js';
 import { readingDisk } from '../disk/reading-disk.js';
 import { HoldfastError } from '../errors.js';
 import { Places } from '../journal/places.js';
-import { type Damaged, recover, type Sound } from '../journal/recover.js';
+import { recover } from '../journal/recover.js';
+import type { Damaged, Sound } from '../journal/recovery.js';
 
 // Captured at import: a program's fake timers must not freeze it.
 const { setTimeout } = globalThis;

@@ -4,7 +4,7 @@ import { readingDisk } from '../disk/reading-disk.js';
 import { HoldfastError } from '../errors.js';
 import { damageError } from '../journal/damage.js';
 import { onlyFileOf, Places } from '../journal/places.js';
-import type { Sound } from '../journal/recover.js';
+import type { Sound } from '../journal/recovery.js';
 import type { ReplicaDocument } from '../journal/replica.js';
 import { pathOf } from '../mend/home.js';
 import { type Edition, readRecord } from '../projection/record.js';

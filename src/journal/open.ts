@@ -18,7 +18,8 @@ import { Journal } from './journal.js';
 import { writeSegment } from './move-entries.js';
 import { makePlaces, type Places } from './places.js';
 import { keepBytes, keepFiles } from './quarantine.js';
-import { type Damaged, type Recovery, recover, type Sound } from './recover.js';
+import { recover } from './recover.js';
+import type { Damaged, Recovery, Sound } from './recovery.js';
 import { Replica } from './replica.js';
 
 export type RecoveryNote =

@@ -20,7 +20,8 @@ import { damageError } from './damage.js';
 import { readHighWater } from './high-water.js';
 import { KIND_COMMIT } from './layout.js';
 import { type Places, parseTruthName } from './places.js';
-import { recover, type Sound } from './recover.js';
+import { recover } from './recover.js';
+import type { Sound } from './recovery.js';
 import { Replica } from './replica.js';
 import { scan } from './scan.js';
 

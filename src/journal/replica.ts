@@ -4,6 +4,7 @@
 import { applyOps, Misfit, UnknownOp } from '../change/apply.js';
 import { OP_ADOPTED, OP_CHECKED, OP_ENTRIES, OP_LOG, OP_SCHEMA, OP_WHOLE } from '../change/ops.js';
 import type { Container } from '../change/plain.js';
+import { refuseVersion } from './file-header.js';
 import type { Frame } from './frame.js';
 import { CODEC_JSON, CODEC_MSGPACK } from './layout.js';
 import { isLogKey, type LogExtent, type Range } from './log-key.js';
@@ -150,5 +151,15 @@ function decodeOrMisfit(codec: number, payload: Buffer): unknown[] {
     return decodePayload(codec, payload);
   } catch (error) {
     throw new Misfit(`a payload cannot be decoded (${error instanceof Error ? error.message : String(error)})`);
+  }
+}
+
+/** Something that only a later version can have written refuses the whole store. */
+export function orRefuse<R>(where: string, read: () => R): R {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnknownOp) refuseVersion(where, error.message);
+    throw error;
   }
 }
