@@ -49,14 +49,14 @@ export class Standing {
     this.#events.emit('degraded', { isDegraded });
   }
 
-  /** Nothing is accepted while `end` runs. When it fails the store is what it was before. */
+  /** Nothing is accepted while `end` runs. When it fails the store is what it was before, unless it was lost meanwhile. */
   async closeAfter(end: () => Promise<void>): Promise<void> {
     const before = this.#phase;
     this.#phase = 'closing';
     try {
       await end();
     } catch (error) {
-      this.#phase = before;
+      if (this.phase === 'closing') this.#phase = before;
       throw error;
     }
     this.#phase = 'closed';
