@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import type { z } from 'zod';
 import { assertUsable, fromJson, type Schema, toJson } from './json.js';
 import { enqueue } from './line.js';
-import { copyOf, DEFAULTS, pathOf, settingsOf, show, type WriteOptions } from './options.js';
+import { copyOf, pathOf, settingsOf, show, type WriteOptions } from './options.js';
 import { setWorkersUrl } from './pool.js';
 import type { RecoveryReport } from './recover.js';
 import type { FileTask, WriteTask } from './task.js';
@@ -69,7 +69,7 @@ export interface WriteJsonOptions extends Omit<WriteOptions, 'encoding'> {
 
 /** The value as it is now. One that JSON or the schema cannot hold as it is leaves the file as it was. */
 export async function writeJson(path: FilePath, value: unknown, options: WriteJsonOptions = {}): Promise<void> {
-  const settings = settingsOf(options, ['schema', 'space']);
+  const settings = settingsOf(options, ['schema', 'space'], ['mode', 'backups', 'durable', 'coalesce', 'dangling']);
   const { schema, space = 2 } = options;
   const full = pathOf(path);
   if (schema !== undefined) assertUsable(schema, full);
@@ -98,9 +98,9 @@ export async function writeFiles(
   files: Iterable<FileToWrite>,
   options: Pick<WriteOptions, 'encoding' | 'dangling'> = {},
 ): Promise<void> {
-  const { encoding, dangling } = settingsOf(options);
-  const copies = Array.from(files, ({ path, data, mode = DEFAULTS.mode }) => {
-    return { path: pathOf(path), data: copyOf(data, encoding), mode: settingsOf({ mode }).mode };
+  const { encoding, dangling } = settingsOf(options, [], ['encoding', 'dangling']);
+  const copies = Array.from(files, ({ path, data, ...own }) => {
+    return { path: pathOf(path), data: copyOf(data, encoding), mode: settingsOf(own, [], ['mode']).mode };
   });
   if (copies.length === 0) return;
   const paths = copies.map(({ path }) => path);

@@ -45,12 +45,18 @@ const CHECKS: Record<keyof WriteOptions, Check> = {
   dangling: [(value) => value === 'refuse' || value === 'create', "'refuse' or 'create'"],
 };
 
+const NAMES = Object.keys(CHECKS) as (keyof WriteOptions)[];
+
 function isWithin(value: unknown, max: number): boolean {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max;
 }
 
-/** `others`: names that the caller looks at itself. */
-export function settingsOf(options: WriteOptions, others: readonly string[] = []): Settings {
+/** `others`: names that the caller looks at itself. `taken`: those that mean something to it; the rest is refused, not ignored. */
+export function settingsOf(
+  options: WriteOptions,
+  others: readonly string[] = [],
+  taken: readonly (keyof WriteOptions)[] = NAMES,
+): Settings {
   if (typeof options !== 'object' || options === null)
     throw new TypeError(`Expected options to be an object, got ${show(options)}`);
   const settings: Record<string, unknown> = { ...DEFAULTS };
@@ -58,6 +64,10 @@ export function settingsOf(options: WriteOptions, others: readonly string[] = []
     if (value === undefined || others.includes(name)) continue;
     const check = Object.hasOwn(CHECKS, name) ? CHECKS[name as keyof WriteOptions] : undefined;
     if (check === undefined) throw new TypeError(`Expected an option that exists, got \`${name}\``);
+    if (!taken.includes(name as keyof WriteOptions))
+      throw new TypeError(
+        `Expected an option that is taken here (${[...taken, ...others].join(', ')}), got \`${name}\``,
+      );
     const [isValid, wanted] = check;
     if (!isValid(value)) throw new TypeError(`Expected \`${name}\` to be ${wanted}, got ${show(value)}`);
     settings[name] = value;

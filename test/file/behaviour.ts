@@ -307,6 +307,17 @@ export function behaves(how: string): void {
       await writeFiles([]);
     });
 
+    it('refuses options that mean nothing to it, of all files and of one', async () => {
+      writeFileSync(at('a'), 'old');
+      const files = [{ path: at('a'), data: 'new' }];
+      for (const option of [{ mode: 0o600 }, { backups: 3 }, { durable: true }])
+        await expect(writeFiles(files, option as object)).rejects.toThrow(/taken here \(encoding, dangling\)/);
+      const own = files.map((file) => ({ ...file, backups: 3 }));
+      await expect(writeFiles(own)).rejects.toThrow(/taken here \(mode\), got `backups`/);
+      await expect(writeJson(at('a'), 1, { encoding: 'latin1' } as object)).rejects.toThrow(TypeError);
+      expect(text('a')).toBe('old');
+    });
+
     it('refuses the same file twice, under whatever name', async () => {
       symlinkSync('a', at('link'));
       writeFileSync(at('a'), 'old');
