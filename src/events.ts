@@ -18,6 +18,15 @@ export interface StoreEvents {
   fault: HoldfastError;
 }
 
+const NAMES = Object.keys({
+  commit: true,
+  project: true,
+  recovered: true,
+  drift: true,
+  degraded: true,
+  fault: true,
+} satisfies Record<keyof StoreEvents, true>);
+
 export type Listener<E> = (event: E) => void;
 
 export class Events {
@@ -25,6 +34,7 @@ export class Events {
   readonly #warned = new Set<string>();
 
   on<K extends keyof StoreEvents>(name: K, listener: Listener<StoreEvents[K]>): () => void {
+    if (!NAMES.includes(name)) throw new TypeError(`Expected one of ${NAMES.join(', ')}, got ${JSON.stringify(name)}`);
     if (typeof listener !== 'function') throw new TypeError(`Expected a function, got ${typeof listener}`);
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners);

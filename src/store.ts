@@ -6,7 +6,7 @@ import type { TrackedLog } from './change/tracked-log.js';
 import { Collection, type CollectionOptions } from './collection.js';
 import { DocOpener } from './doc-opening.js';
 import type { DocOptions, LogOptions } from './doc-options.js';
-import type { Change, Document, DocumentHost, FlushOptions } from './document.js';
+import { type Change, type Document, type DocumentHost, type FlushOptions, flushMisuse } from './document.js';
 import { HoldfastError } from './errors.js';
 import { call, Events, type Listener, type StoreEvents } from './events.js';
 import type { Saver } from './exit/hooks.js';
@@ -164,7 +164,10 @@ export class Store implements DocumentHost, LogHost, Saver {
   // ── Saving ──
 
   /** Resolves when everything up to this call survives a power cut. Rejects with a code; nothing is dropped then. */
-  flush({ projected = false, signal }: FlushOptions = {}): Promise<void> {
+  flush(options: FlushOptions = {}): Promise<void> {
+    const misuse = flushMisuse(options);
+    if (misuse !== null) return Promise.reject(misuse);
+    const { projected = false, signal } = options;
     if (this.#standing.phase === 'closed') return Promise.reject(this.#standing.closedError());
     const done = projected ? this.#flushProjected() : this.#handOver.flush();
     return signal === undefined ? done : untilAborted(done, signal);

@@ -18,7 +18,9 @@ import { missingDocument, onlyNameIn, soundAt } from './stored.js';
  * `json`: as the JSON file has it; of a log, one array. `jsonl`: a line for each entry of a log or item of a list; any other
  * document is one line. `msgpack`: one value; of a log, one after the other.
  */
-export type ExportFormat = 'json' | 'jsonl' | 'msgpack';
+export type ExportFormat = (typeof FORMATS)[number];
+
+const FORMATS = ['json', 'jsonl', 'msgpack'] as const;
 
 // As the journal does it: 65,536 keys and more, and no extensions that other readers do not have.
 const packr = new Packr({ useRecords: false, variableMapSize: true });
@@ -28,6 +30,8 @@ const packr = new Packr({ useRecords: false, variableMapSize: true });
  * a log have the same name it is the document, and with `jsonl` the log.
  */
 export async function* exported(path: string, name: string | undefined, format: ExportFormat): AsyncGenerator<Buffer> {
+  if (!FORMATS.includes(format))
+    throw new TypeError(`Expected \`format\` to be ${FORMATS.join(' or ')}, got ${JSON.stringify(format)}`);
   const home = homeOf(path);
   const found = await soundAt(home);
   const chosen = name ?? onlyNameIn(home, found);

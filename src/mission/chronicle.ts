@@ -10,7 +10,7 @@ import { open } from '../opening.js';
 import type { Store } from '../store.js';
 import { dated, idsOf, type MissionEvent, type NewEvent } from './events.js';
 import { hasLostHistory, openHistory } from './history.js';
-import { bare, lifecycleOf, type MissionNames, type MissionOptions, namesOf } from './options.js';
+import { assertMissionOptions, bare, lifecycleOf, type MissionNames, type MissionOptions, namesOf } from './options.js';
 import { disagreementError, lostError } from './refusals.js';
 import { type Disagreement, MissionState } from './state.js';
 import { claimsOf, isBlank, Summaries } from './summaries.js';
@@ -35,7 +35,7 @@ export class Chronicle {
 
   static async open(directory: string, options: MissionOptions): Promise<Chronicle> {
     const { lifecycle: _, files: __, schema: ___, ...storeOptions } = options;
-    lifecycleOf(options);
+    assertMissionOptions(options);
     const store = await open(directory, storeOptions);
     try {
       const log = await openHistory(store, namesOf(options).history);

@@ -1,6 +1,8 @@
 // What a mission is told when it is opened.
 
-import type { ZodType } from 'zod';
+import { type ZodType, z } from 'zod';
+import { isSchema } from '../change/schema-shape.js';
+import { assertOptions } from '../misuse.js';
 import type { StoreOptions } from '../options.js';
 
 export interface MissionOptions extends StoreOptions {
@@ -13,6 +15,23 @@ export interface MissionOptions extends StoreOptions {
 }
 
 const DEFAULT_LIFECYCLE = ['implement', 'finalize'] as const;
+
+const name = z.string().optional();
+const anySchema = z.custom((value) => isSchema(value), 'a zod schema').optional();
+
+/** Those of a mission alone; those of its store are checked where it is opened. */
+const Options = z.object({
+  files: z
+    .strictObject({ features: name, validation: name, history: name, artifacts: z.array(z.string()).optional() })
+    .optional(),
+  schema: z.strictObject({ feature: anySchema, evidence: anySchema, note: anySchema }).optional(),
+});
+
+/** A misspelled schema would check nothing, without a word. */
+export function assertMissionOptions(options: MissionOptions): void {
+  assertOptions(Options, options, 'a mission');
+  lifecycleOf(options);
+}
 
 export function lifecycleOf({ lifecycle = DEFAULT_LIFECYCLE }: MissionOptions): readonly string[] {
   const isList =

@@ -6,7 +6,9 @@ import { HoldfastError } from '../errors.js';
 import { FileNode, FolderNode, type Node } from './nodes.js';
 
 /** The calls that can be made to fail. 'sync' is that of a file's data too. */
-export type FailingCall = 'open' | 'write' | 'sync' | 'syncDirectory' | 'rename' | 'link' | 'unlink' | 'read';
+export type FailingCall = (typeof FAILING_CALLS)[number];
+
+export const FAILING_CALLS = ['open', 'write', 'sync', 'syncDirectory', 'rename', 'link', 'unlink', 'read'] as const;
 
 /** What each call is to fail with, and how often. Shared by all lives of a disk. */
 export type Faults = Map<FailingCall, { code: string; times: number }>;

@@ -2,7 +2,7 @@
 
 import { GROUND, type OpenableDisk } from '../ground.js';
 import { isHiddenName } from '../journal/places.js';
-import { diskError, type FailingCall, type Faults, MemoryFiles, partsOf } from './memory-files.js';
+import { diskError, FAILING_CALLS, type FailingCall, type Faults, MemoryFiles, partsOf } from './memory-files.js';
 import { MemoryGround } from './memory-ground.js';
 import { FileNode, FolderNode } from './nodes.js';
 
@@ -51,6 +51,9 @@ export class MemoryDisk implements OpenableDisk {
    * @param times How often. `Infinity`: until it is called with 0. @default 1
    */
   failNext(call: FailingCall, code: string, times = 1): void {
+    // A call that is never made never fails: the test would show nothing.
+    if (!FAILING_CALLS.includes(call))
+      throw new TypeError(`Expected one of ${FAILING_CALLS.join(', ')}, got ${JSON.stringify(call)}`);
     if (times > 0) this.#faults.set(call, { code, times });
     else this.#faults.delete(call);
   }

@@ -266,6 +266,11 @@ describe('export', () => {
     expect(unpackMultiple(await bytesOf('events', 'msgpack'))).toEqual(entries);
   });
 
+  it('refuses a format that there is not', async () => {
+    const expected = 'Expected `format` to be json or jsonl or msgpack, got "xml"';
+    await expect(bytesOf('loop', 'xml' as never)).rejects.toThrow(new TypeError(expected));
+  });
+
   it('refuses what MessagePack would change', async () => {
     const directory = join(folder(), '.agent');
     const store = await openStore(directory);

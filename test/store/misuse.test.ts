@@ -6,9 +6,11 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { open, openDoc, type Store } from '../../src/index.js';
 import { runLoop } from '../../src/loop/index.js';
+import { Mission } from '../../src/mission/index.js';
 import { folder, openStore } from './support.js';
 
 const never = async () => undefined;
+const openMission = (options: object) => (at: string) => Mission.open(at, options);
 
 it.each<[message: string, call: (directory: string) => Promise<unknown>]>([
   ['Expected `syncDelayMs` ≥ 0, got -1', (at) => open(at, { syncDelayMs: -1 })],
@@ -28,6 +30,9 @@ it.each<[message: string, call: (directory: string) => Promise<unknown>]>([
   ],
   ['Expected `backups` ≤ 9, got 99', (at) => openDoc(join(at, 'a.json'), { initial: {}, backups: 99 })],
   ['Expected `retries` to be of type int, got 0.5', (at) => runLoop([], join(at, 'a.json'), never, { retries: 0.5 })],
+  ['Expected options that a mission knows, got `schema.featuer`', openMission({ schema: { featuer: z.string() } })],
+  ['Expected `schema.note` to be a zod schema, got an object', openMission({ schema: { note: {} } })],
+  ['Expected options that a mission knows, got `files.validations`', openMission({ files: { validations: 'v' } })],
   ['Expected `key` to be a function, got 3', (at) => runLoop([], join(at, 'a.json'), never, { key: 3 as never })],
 ])('%s', async (message, call) => {
   const directory = folder();
@@ -45,6 +50,14 @@ it.each<[message: string, call: (store: Store) => Promise<unknown>]>([
   ],
   ['Expected options that log knows, got `scheme`', (store) => store.log('a', { scheme: z.string() } as never)],
   ['Expected `backups` ≥ 0, got -1', (store) => store.collection('a/*', { backups: -1 })],
+  ['Expected options that flush knows, got `project`', (store) => store.flush({ project: true } as never)],
+  ['Expected `projected` to be of type boolean, got "no"', (store) => store.flush({ projected: 'no' as never })],
+  ['Expected `signal` to be an AbortSignal', (store) => store.flush({ signal: 5 as never })],
+  ['Expected the options of flush to be an object, got null', (store) => store.flush(null as never)],
+  [
+    'Expected one of commit, project, recovered, drift, degraded, fault, got "error"',
+    async (store) => store.on('error' as never, () => undefined),
+  ],
 ])('%s', async (message, call) => {
   const store = await openStore(folder());
   await expect(call(store)).rejects.toThrow(new TypeError(message));

@@ -109,6 +109,12 @@ describe('a disk in memory', () => {
 });
 
 describe('failNext', () => {
+  it('refuses a call that is never made: a test that waits for it to fail would show nothing', () => {
+    expect(() => memory().failNext('fsync' as never, 'EIO')).toThrow(
+      /^Expected one of open, write, sync, .* got "fsync"$/,
+    );
+  });
+
   it('a full disk: flush rejects, nothing is dropped, and it is saved once there is room', async () => {
     const disk = memory();
     const store = await open(disk);
