@@ -25,7 +25,7 @@ const SHOWN: readonly { question: string; table: string; title: string }[] = [
   { question: 'q2', table: 'rate', title: 'durable steps a second' },
 ];
 
-export function blockOf(results: readonly Result[]): string[] {
+function blockOf(results: readonly Result[]): string[] {
   const shown = SHOWN.flatMap(({ question, table: id, title }) => {
     const table = results.find((one) => one.question === question)?.tables.find((one) => one.id === id);
     const [grid] = table === undefined ? [] : gridsOf(table);

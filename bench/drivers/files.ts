@@ -91,7 +91,7 @@ export const steno = fileDriver({
 });
 
 /** What `syncDelayMs` is for holdfast: an update is on disk after about this long. */
-export const DEBOUNCE_MS = 100;
+const DEBOUNCE_MS = 100;
 
 export const debounced: Driver = {
   id: 'write-file-atomic-debounced',

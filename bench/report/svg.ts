@@ -2,10 +2,10 @@
 
 import { DRIVERS } from '../drivers/index.js';
 
-export const FONT = 'system-ui, -apple-system, Segoe UI, sans-serif';
+const FONT = 'system-ui, -apple-system, Segoe UI, sans-serif';
 
 /** The reader's own preference decides. Without a media query (old viewers) it is a light card. */
-export const STYLE = `<style>
+const STYLE = `<style>
   .page { fill: #ffffff; } .ink { fill: #1f2328; } .soft { fill: #59636e; } .grid { stroke: #d8dee4; }
   @media (prefers-color-scheme: dark) {
     .page { fill: #0d1117; } .ink { fill: #e6edf3; } .soft { fill: #9198a1; } .grid { stroke: #2f353d; }

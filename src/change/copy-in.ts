@@ -6,7 +6,7 @@ import { handleOf } from './handles.js';
 import type { Key } from './marks.js';
 import { type Container, type Plain, setOwn } from './plain.js';
 
-export const DEPTH_MAX = 500;
+const DEPTH_MAX = 500;
 
 /** The container that a value goes into. */
 export interface Destination {

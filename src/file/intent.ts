@@ -20,7 +20,7 @@ import { isStagedName, removeTemp, stagedName, tempName } from './temps.js';
 /** On disk. Never renumber. */
 const FORMAT = 1;
 
-export const POINTER = '.holdfast-files';
+const POINTER = '.holdfast-files';
 
 export interface Pointer {
   format: number;

@@ -21,7 +21,7 @@ export interface WriteOptions {
   dangling?: Dangling | undefined;
 }
 
-export const DEFAULTS = {
+const DEFAULTS = {
   mode: 0o666,
   backups: 0,
   encoding: 'utf8',

@@ -54,7 +54,7 @@ export function isStagedName(name: string): boolean {
 }
 
 /** Null for any other name. */
-export function processOf(name: string): Identity | null {
+function processOf(name: string): Identity | null {
   const parts = TEMP.exec(name);
   if (parts === null) return null;
   const [, pid = '', startTime = '', bootId = '', pidNamespace = '', machineId = '', host = ''] = parts;

@@ -67,7 +67,7 @@ function reach(follower: Follower, places: Places, seq: number): number {
 }
 
 /** In a store of several, which one is meant has to be said. */
-export function onlyDocument(places: Places): string {
+function onlyDocument(places: Places): string {
   const follower = new Follower(readingDisk, places);
   const { lastSeq } = new NewestFirst(readingDisk, places);
   reach(follower, places, lastSeq);

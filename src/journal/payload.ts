@@ -31,7 +31,7 @@ export function decodePayload(codec: number, bytes: Buffer): unknown[] {
  * A text that reads like an odd key counts too: in a put, keys are items of a list. So a document whose frames are all
  * msgpack holds nothing odd, and what is read back needs no second look.
  */
-export function hasOdd(value: unknown): boolean {
+function hasOdd(value: unknown): boolean {
   if (typeof value === 'string') return isOddKey(value);
   if (!isContainer(value)) return false;
   if (Array.isArray(value)) return value.some(hasOdd);

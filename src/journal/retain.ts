@@ -7,7 +7,7 @@ import type { Places } from './places.js';
 import { splitFenced, survey, type TruthFile } from './survey.js';
 
 /** Decides only, oldest first. `isSound` is asked from the newest base down until two are known to be good. */
-export function planRetention(files: readonly TruthFile[], isSound: (base: TruthFile) => boolean): TruthFile[] {
+function planRetention(files: readonly TruthFile[], isSound: (base: TruthFile) => boolean): TruthFile[] {
   const bases = files.filter(({ kind, header }) => kind === 'base' && header !== null);
   bases.sort((a, b) => (b.header?.prevSeq ?? 0) - (a.header?.prevSeq ?? 0) || b.number - a.number);
   const sound: TruthFile[] = [];

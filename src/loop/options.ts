@@ -38,7 +38,7 @@ export interface RunOptions<T> extends ResumableOptions<T> {
   concurrency?: number;
 }
 
-export const LOOP_DEFAULTS = {
+const LOOP_DEFAULTS = {
   concurrency: 1,
   retries: 0,
   retryDelayMs: 1000,

@@ -21,7 +21,7 @@ import { scan } from '../journal/scan.js';
 import { parse } from './serialize.js';
 
 /** On disk. Never renumber. */
-export const KIND_EDITION = 5;
+const KIND_EDITION = 5;
 
 /** One version of a document's file. */
 export interface Edition {

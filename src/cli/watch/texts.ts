@@ -4,7 +4,7 @@ import type { LoopProgress } from '../../inspect/loop-watch.js';
 import type { Beat } from '../../inspect/pulse.js';
 
 /** `12 s`, `28 min`, `3 h 05 min`, `2 d 4 h`. */
-export function durationText(ms: number): string {
+function durationText(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 100) return `${seconds} s`;
   const minutes = Math.round(seconds / 60);
