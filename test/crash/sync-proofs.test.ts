@@ -1,7 +1,5 @@
 // Every sync in the protocol is there for a reason: with it the probe holds, without it the probe fails.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { forget } from '../../src/projection/station.js';
 import { Truth } from '../../src/truth.js';
@@ -9,6 +7,7 @@ import { LINES, projectLog } from '../projection/lines-life.js';
 import { storeIdAt } from '../projection/support.js';
 import { crashStates } from '../support/crash-states.js';
 import { type Call, RecordingDisk, Stopped } from '../support/recording-disk.js';
+import { syncSites } from '../support/sync-sites.js';
 import { explore } from './explore.js';
 import { Script, STORE, wholeLife } from './script.js';
 import { cutAt, edited, gone, HIDDEN, ignoring, newest, outcome, worstCase } from './surgery.js';
@@ -144,17 +143,9 @@ describe('each sync of the protocol', () => {
   }
 
   it('is in this list', () => {
-    const found: string[] = [];
-    const source = join(import.meta.dirname, '../../src');
-    for (const file of readdirSync(source, { recursive: true }) as string[]) {
-      if (!file.endsWith('.ts') || /^(disk\/node-disk|projection\/|file\/)/.test(file)) continue;
-      const lines = readFileSync(join(source, file), 'utf8').split('\n');
-      for (const line of lines) {
-        const call = /disk\.(sync|syncData|syncDirectory)\(/.exec(line);
-        if (call !== null) found.push(`${file} ${call[1]}`);
-      }
-    }
-    expect(found.sort()).toEqual(PROOFS.map(({ file, name }) => `${file} ${name}`).sort());
+    expect(syncSites('.', /^(disk\/node-disk|projection\/|file\/)/)).toEqual(
+      PROOFS.map(({ file, name }) => `${file} ${name}`).sort(),
+    );
   });
 });
 

@@ -1,12 +1,11 @@
 // Every sync of writing files is there for a reason: with it the probe holds, without it the probe fails.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { emptyReport } from '../../src/file/recover.js';
 import { replaceFiles } from '../../src/file/transaction.js';
 import { crashStates } from '../support/crash-states.js';
 import { type Call, faultOf, RecordingDisk } from '../support/recording-disk.js';
+import { syncSites } from '../support/sync-sites.js';
 import {
   A,
   allOrNone,
@@ -181,16 +180,8 @@ describe('each sync of writing files', () => {
   }
 
   it('is in this list', () => {
-    const found: string[] = [];
-    const source = join(import.meta.dirname, '../../src/file');
-    for (const file of readdirSync(source)) {
-      for (const line of readFileSync(join(source, file), 'utf8').split('\n')) {
-        const call = /disk\.(sync|syncData|syncDirectory)\(/.exec(line);
-        if (call !== null) found.push(`${file} ${call[1]}`);
-      }
-    }
     const own = PROOFS.filter(({ file }) => !file.startsWith('..'));
-    expect(found.sort()).toEqual(own.map(({ file, name }) => `${file} ${name}`).sort());
+    expect(syncSites('file')).toEqual(own.map(({ file, name }) => `${file} ${name}`).sort());
   });
 });
 

@@ -1,7 +1,5 @@
 // Every sync of publishing is there for a reason: with it the probe holds, without it the probe fails.
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Places } from '../../src/journal/places.js';
 import { importCandidate } from '../../src/projection/inspect.js';
@@ -11,6 +9,7 @@ import { Truth } from '../../src/truth.js';
 import { ignoring, outcome } from '../crash/surgery.js';
 import { crashStates, killState } from '../support/crash-states.js';
 import { type Call, RecordingDisk, Stopped } from '../support/recording-disk.js';
+import { syncSites } from '../support/sync-sites.js';
 import { explore, type Options, publishIn, removal, runUntil, type Story } from './crash-life.js';
 import { exploreLines } from './lines-life.js';
 import { emptyStore, ID, isObject, newPress, STORE, storeIdAt } from './support.js';
@@ -138,15 +137,7 @@ describe('each sync of publishing', () => {
   }
 
   it('is in this list', () => {
-    const found: string[] = [];
-    const source = join(import.meta.dirname, '../../src/projection');
-    for (const file of readdirSync(source)) {
-      for (const line of readFileSync(join(source, file), 'utf8').split('\n')) {
-        const call = /disk\.(sync|syncData|syncDirectory)\(/.exec(line);
-        if (call !== null) found.push(`${file} ${call[1]}`);
-      }
-    }
-    expect(found.sort()).toEqual(PROOFS.map(({ file, name }) => `${file} ${name}`).sort());
+    expect(syncSites('projection')).toEqual(PROOFS.map(({ file, name }) => `${file} ${name}`).sort());
   });
 });
 

@@ -1,14 +1,4 @@
-import {
-  chmodSync,
-  cpSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -19,23 +9,12 @@ import { openDoc } from '../../src/open-doc.js';
 import { open } from '../../src/opening.js';
 import { openReadOnly } from '../../src/read-only.js';
 import { Truth } from '../../src/truth.js';
+import { traces } from '../inspect/support.js';
 import { start } from '../support/process-child.js';
 import { folder, openStore, workersUrl } from './support.js';
 
 interface State {
   n: number;
-}
-
-/** Everything that a write would change. */
-function traces(directory: string): string[] {
-  const found: string[] = [];
-  const walk = (path: string) => {
-    const { size, mtimeMs, ctimeMs, ino, mode } = lstatSync(path);
-    found.push([path, size, mtimeMs, ctimeMs, ino, mode].join(' '));
-    if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) walk(join(path, name));
-  };
-  walk(directory);
-  return found;
 }
 
 /** A store that was killed, without threads. */
