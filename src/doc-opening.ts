@@ -109,20 +109,11 @@ export class DocOpener {
         candidate.kind,
         candidate.backup?.path ?? null,
       );
-    assertRoot(candidate.value, `The content of ${candidate.path}`);
     const checker = schema === undefined ? null : new Checker(schema, name);
-    const filled = checker === null ? candidate.value : checker.withDefaults(candidate.value);
-    const problem = checker?.checkWhole(filled) ?? null;
-    if (problem === null) {
-      // A file may be nested more deeply than a document may.
-      copyIn(filled, { depth: 0, path: () => [], noteOdd: () => undefined });
-      return 'importable';
-    }
-    throw new HoldfastError(
-      'HF_SCHEMA',
-      `The schema of '${name}' refuses ${candidate.path} at ${showPath(problem.path)}: ${problem.message}.`,
-      { path: problem.path, details: problem.issues },
-    );
+    const filled = assertFits(name, candidate.path, candidate.value, checker);
+    // A file may be nested more deeply than a document may.
+    copyIn(filled, { depth: 0, path: () => [], noteOdd: () => undefined });
+    return 'importable';
   }
 
   #load(name: string, stored: ReplicaDocument, checker: Checker | null, options: DocOptions<unknown>): DocOpening {
@@ -205,6 +196,7 @@ export class DocOpener {
       case 'leftover':
         return { tracked: ledger.create(name, initial, checker, version), file: { kind: 'write' }, found: null };
       case 'value': {
+        assertFits(name, candidate.path, candidate.value, checker);
         const tracked = ledger.create(name, candidate.value, checker, version);
         ledger.adopt(tracked, candidate.sha256, () => undefined);
         return { tracked, file: { kind: 'adopts', sha256: candidate.sha256 }, found: 'imported' };
@@ -293,5 +285,19 @@ function unreadableError(home: string, name: string, path: string, kind: string,
     'HF_DAMAGED',
     `${path} ${what}, and nothing else is known of '${name}'. Nothing was touched. ${way}`,
     { details: { document: name, path, backup } },
+  );
+}
+
+/** The content of a file that is to be taken over, with the defaults of the schema. */
+function assertFits(name: string, path: string, value: unknown, checker: Checker | null): unknown {
+  assertRoot(value, `The content of ${path}`);
+  if (checker === null) return value;
+  const filled = checker.withDefaults(value);
+  const problem = checker.checkWhole(filled);
+  if (problem === null) return filled;
+  throw new HoldfastError(
+    'HF_SCHEMA',
+    `The schema of '${name}' refuses ${path} at ${showPath(problem.path)}: ${problem.message}. Nothing was touched. Mend that file or move it away.`,
+    { path: problem.path, details: problem.issues },
   );
 }

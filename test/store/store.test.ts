@@ -260,7 +260,10 @@ describe('files that are already there', () => {
     const directory = folder();
     writeFileSync(join(directory, 'loop.json'), '{"done":7}');
     const store = await openStore(directory);
-    await expect(store.doc('loop', { schema: Loop, initial })).rejects.toMatchObject({ code: 'HF_SCHEMA' });
+    const refused = store.doc('loop', { schema: Loop, initial });
+    await expect(refused).rejects.toMatchObject({ code: 'HF_SCHEMA', path: ['done'] });
+    // Not the initial state, which is all that the program gave.
+    await expect(refused).rejects.toThrow(`The schema of 'loop' refuses ${join(directory, 'loop.json')} at done`);
     expect(readFileSync(join(directory, 'loop.json'), 'utf8')).toBe('{"done":7}');
     expect(store.documents()).toMatchObject([{ name: 'loop', status: 'unmanaged' }]);
   });
