@@ -114,6 +114,20 @@ describe('installed', () => {
     for (const path of [esm, cjs]) expect(project.node(path).stdout).toBe('1\n');
   });
 
+  it('has every entry point under its name, for import and for require()', () => {
+    const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: object };
+    const names = Object.keys(exports).flatMap((name) => (name.endsWith('.json') ? [] : [`holdfast${name.slice(1)}`]));
+    expect(names).toHaveLength(7);
+    const show = '(name, all) => console.log(name, Object.keys(all).length > 0)';
+    const list = JSON.stringify(names);
+    const esm = `for (const name of ${list}) (${show})(name, await import(name));`;
+    const cjs = `for (const name of ${list}) (${show})(name, require(name));`;
+    for (const program of [project.write('names.mjs', esm), project.write('names.cjs', cjs)]) {
+      const { status, stdout, stderr } = project.node(program);
+      expect({ status, stdout }, stderr).toEqual({ status: 0, stdout: names.map((name) => `${name} true\n`).join('') });
+    }
+  });
+
   it('has no top-level await: every module can be required', () => {
     const modules = readdirSync(join(project.library, 'dist/src'), { recursive: true, encoding: 'utf8' }).filter(
       (path) => path.endsWith('.js') && !path.startsWith('cli/'),
