@@ -57,8 +57,10 @@ export async function openAt(home: string, settings: Settings, ground = realGrou
     const store = await known;
     const shared = store.share();
     if (shared !== null) return shared;
-    // It is being closed: its turn ends when its lock is released.
-    await store.close();
+    // It is being closed, or lost to another process: its turn ends when its lock is released.
+    await store.close().catch((error: unknown) => {
+      if ((error as HoldfastError).code !== 'HF_FENCED') throw error;
+    });
     return openAt(home, settings, ground);
   }
   const opening = openFresh(ground, path, settings, () => {

@@ -38,7 +38,8 @@ export class Standing {
   }
 
   noteFault(error: HoldfastError): void {
-    this.#lastFault = error;
+    // Whatever else fails after that follows from it.
+    if (this.#phase !== 'fenced') this.#lastFault = error;
     if (error.code === 'HF_FENCED') this.#phase = 'fenced';
     this.#events.emit('fault', error);
   }
@@ -62,8 +63,8 @@ export class Standing {
     this.#phase = 'closed';
   }
 
-  /** As if the process had been killed. */
-  abandon(): void {
+  /** Whether everything was saved or not. */
+  noteClosed(): void {
     this.#phase = 'closed';
   }
 }

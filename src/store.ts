@@ -206,10 +206,16 @@ export class Store implements DocumentHost, LogHost, Saver {
     return this.#events.on(name, listener);
   }
 
-  /** Saves everything, files too, and lets go. A store that was opened twice is closed with its last `close`. */
+  /**
+   * Saves everything, files too, and lets go. A store that was opened twice is closed with its last `close`. One that
+   * another process has taken over is closed at once, and rejects with HF_FENCED.
+   */
   close(): Promise<void> {
     if (this.#closing !== null) return this.#closing;
-    if (this.#holders > 1) {
+    const { phase } = this.#standing;
+    if (phase === 'closed') return Promise.resolve();
+    // Lost to another process it is of no use to any of its holders.
+    if (this.#holders > 1 && phase !== 'fenced') {
       this.#holders--;
       return this.flush();
     }
@@ -227,9 +233,10 @@ export class Store implements DocumentHost, LogHost, Saver {
 
   // ── What others of this library ask ──
 
-  /** One more holder of the same store; null when it is on its way out. */
+  /** One more holder of the same store; null when it is on its way out, or lost to another process. */
   share(): this | null {
-    if (this.#closing !== null || this.#standing.phase === 'closed') return null;
+    const { phase } = this.#standing;
+    if (this.#closing !== null || phase === 'closed' || phase === 'fenced') return null;
     this.#holders++;
     return this;
   }
@@ -292,7 +299,7 @@ export class Store implements DocumentHost, LogHost, Saver {
 
   /** Lets go without saving anything more, as if the process had been killed here. Only for a disk in memory. */
   abandon(): void {
-    this.#standing.abandon();
+    this.#standing.noteClosed();
     this.#closing ??= Promise.resolve();
     this.#handOver.abandon();
     this.#channel.abandon();
@@ -347,8 +354,26 @@ export class Store implements DocumentHost, LogHost, Saver {
   }
 
   async #close(): Promise<void> {
+    try {
+      await this.#finish();
+    } catch (error) {
+      if (this.#standing.phase !== 'fenced') throw error;
+      // Nothing more can be saved here. The caller is told, and may open the store again.
+      this.#handOver.abandon();
+      this.#channel.abandon();
+      await this.#letGo();
+      throw error;
+    }
+    await this.#letGo();
+  }
+
+  async #finish(): Promise<void> {
     await this.#flushProjected();
     await this.#standing.closeAfter(() => this.#channel.close());
+  }
+
+  async #letGo(): Promise<void> {
+    this.#standing.noteClosed();
     this.#ground.exit.remove(this);
     await this.#files.close();
     await this.#release();

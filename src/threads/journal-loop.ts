@@ -163,7 +163,9 @@ export class JournalLoop {
 
   #close(store: number): void {
     const fault = this.#attempt(store, (station) => station.close());
-    if (fault === null) this.#stations.delete(store);
+    // One that is another process's by now is never closed any better.
+    if (fault?.code === 'HF_FENCED') this.#attempt(store, (station) => station.abandon());
+    if (fault === null || fault.code === 'HF_FENCED') this.#stations.delete(store);
     this.#send({ kind: 'closed', store, fault });
   }
 

@@ -68,6 +68,14 @@ function pretendElsewhere(directory: string): void {
   writeFileSync(path, JSON.stringify(record));
 }
 
+/** As after another process had the store for a while. */
+function takenOverAndLeft(directory: string): void {
+  const hidden = join(directory, '.holdfast');
+  const [name] = readdirSync(hidden).filter((entry) => entry.startsWith('lock.'));
+  const record = { ...JSON.parse(readFileSync(join(hidden, name as string), 'utf8')), state: 'released' };
+  writeFileSync(join(hidden, `lock.${Number(name?.slice('lock.'.length)) + 1}`), JSON.stringify(record));
+}
+
 afterEach(async () => {
   for (const child of running.splice(0)) {
     child.kill('SIGKILL');
@@ -161,5 +169,36 @@ describe('an owner that was stopped and lost its store', () => {
     await owner.ended;
     const again = await openStore(directory);
     expect((await again.doc('a', { initial })).state.n).toBe(11);
+  });
+
+  it('lets go of it with a close, however much is unsaved, and the same program can open it again', async () => {
+    const directory = folder();
+    const [store, other] = [await openStore(directory), await openStore(folder())];
+    const doc = await store.doc('a', { initial });
+    await store.flush();
+    takenOverAndLeft(directory);
+    doc.update((s) => {
+      s.n = 1;
+    });
+    await expect(store.flush()).rejects.toMatchObject({ code: 'HF_FENCED' });
+    expect(store.health()).toMatchObject({ phase: 'fenced', lastFault: { code: 'HF_FENCED' } });
+    await expect(store.close()).rejects.toMatchObject({ code: 'HF_FENCED' });
+    expect(store.health().phase).toBe('closed');
+    await store.close();
+    const again = await openStore(directory);
+    expect((await again.doc('a', { initial })).state).toBeDefined();
+    // One that nobody closed is in nobody's way either, whoever holds it.
+    expect(await openStore(directory)).toBe(again);
+    takenOverAndLeft(directory);
+    again.transaction(() => void again.doc('b', { initial }));
+    await expect(again.flush()).rejects.toMatchObject({ code: 'HF_FENCED' });
+    const third = await openStore(directory);
+    expect(third).not.toBe(again);
+    const mine = await third.doc('a', { initial });
+    mine.update((s) => {
+      s.n = 7;
+    });
+    await third.close();
+    await other.close();
   });
 });
