@@ -98,7 +98,7 @@ export class Document<T> {
     return this.#host.watch(this.name, listener);
   }
 
-  /** Settles drift: take over the file as it is, or write it anew from what is saved. */
+  /** Settles drift: take over the file as it is, or write it anew from what is saved. Without drift nothing changes. */
   resolve(how: 'adopt' | 'restore'): Promise<void> {
     return this.#host.resolve(this.name, how);
   }

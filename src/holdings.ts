@@ -116,10 +116,14 @@ export class Holdings {
       throw new TypeError(`Expected 'adopt' or 'restore', got ${JSON.stringify(how)}`);
     const tracked = ledger.opened(name);
     if (tracked === undefined) throw new HoldfastError('HF_CLOSED', `'${name}' is not open.`);
+    // What becomes of the file could not be undone with the rest.
+    if (ledger.changes.isOpen)
+      throw new HoldfastError('HF_CLOSED', `Cannot resolve '${name}' inside an update or transaction. Do it after.`);
     if (how === 'adopt') {
-      const { sha256, value } = files.adoptable(name);
-      ledger.adopt(tracked, sha256, () => tracked.replace(value as never));
-      files.projector.settle(name, { adopts: sha256 });
+      const theirs = files.adoptable(name);
+      if (theirs === null) return;
+      ledger.adopt(tracked, theirs.sha256, () => tracked.replace(theirs.value as never));
+      files.projector.settle(name, { adopts: theirs.sha256 });
     } else files.projector.settle(name, { onDrift: 'replace' });
   }
 

@@ -1,6 +1,7 @@
 // The JSON files of a running store: which ones lag, which ones somebody else changed, and what becomes of them.
 
 import { relative, sep } from 'node:path';
+import type { Tracked } from '../change/tracked.js';
 import { readFrom } from '../disk/files.js';
 import { HoldfastError } from '../errors.js';
 import type { Events } from '../events.js';
@@ -14,8 +15,10 @@ import { PublishLock } from '../threads/publish-lock.js';
 import { jsonFiles } from './json-files.js';
 import { documentPaths, linesPath } from './names.js';
 import { Projector, type ProjectorHost } from './projector.js';
+import { readRecord } from './record.js';
 import type { DocumentOutcome, ProjectReport } from './requests.js';
-import { parse, serialize, sha256Of } from './serialize.js';
+import { parse, serialize } from './serialize.js';
+import { judge } from './target.js';
 
 export type FileStatus = 'sound' | 'drifted' | 'damaged' | 'unmanaged';
 
@@ -88,13 +91,28 @@ export class Files implements ProjectorHost {
     this.#backups.delete(name);
   }
 
-  /** The content of a document's file, to become its state. */
-  adoptable(name: string): { sha256: string; value: unknown } {
+  /** The content of a document's file, to become its state; null for a file of ours, which at most lags behind it. */
+  adoptable(name: string): { sha256: string; value: unknown } | null {
+    const { ground, places, storeId, ledger } = this.#start;
     const path = this.pathOf(name);
-    const bytes = readFrom(this.#start.ground.disk, path);
-    const parsed = parse(bytes);
-    if (parsed.kind === 'value') return { sha256: sha256Of(bytes), value: parsed.value };
-    throw new HoldfastError('HF_DAMAGED', `${path} cannot be adopted: ${parsed.reason}. Mend it, or use 'restore'.`);
+    const tracked = ledger.opened(name) as Tracked;
+    const edition = readRecord(ground.disk, places, Buffer.from(storeId)).editions.get(name);
+    const found = judge(ground.disk, path, edition, () => serialize(tracked.raw));
+    switch (found.kind) {
+      case 'ours':
+      case 'same':
+      case 'reformatted':
+        return null;
+      case 'foreign':
+        return found.sha256 === tracked.adopted ? null : found;
+      case 'empty':
+      case 'unparseable': {
+        const what = found.kind === 'empty' ? 'it is empty' : found.reason;
+        throw new HoldfastError('HF_DAMAGED', `${path} cannot be adopted: ${what}. Mend it, or use 'restore'.`);
+      }
+      default:
+        return found satisfies never;
+    }
   }
 
   /** Every document and every JSON file in the store's directory: nothing is left out. */

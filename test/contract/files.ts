@@ -128,6 +128,43 @@ export function files(place: () => Place): void {
       await store.close();
     });
 
+    it('that are ours and lag behind are not taken for what somebody else wrote', async () => {
+      const here = place();
+      here.write('imported.json', '{"n":1}');
+      const store = await here.open({ projectDelayMs: 60_000 });
+      const doc = await store.doc('loop', { initial: { n: 0 } });
+      const imported = await store.doc('imported', { initial: { n: 0 } });
+      imported.update((s) => void (s.n = 2));
+      await imported.resolve('adopt');
+      expect(imported.state).toEqual({ n: 2 });
+      await store.flush({ projected: true });
+      doc.update((s) => void (s.n = 1));
+      await doc.resolve('adopt');
+      expect(doc.state).toEqual({ n: 1 });
+      expect(here.read('loop.json')).toBe(text({ n: 1 }));
+      await store.close();
+    });
+
+    it('are not resolved inside a transaction, which may yet be undone', async () => {
+      const here = place();
+      const store = await here.open();
+      const doc = await store.doc('loop', { initial: { n: 0 } });
+      await store.flush({ projected: true });
+      here.write('loop.json', '{"n":7}');
+      let resolving: Promise<void> | null = null;
+      const undone = () =>
+        store.transaction(() => {
+          resolving = doc.resolve('adopt');
+          throw new Error('no');
+        });
+      expect(undone).toThrow('no');
+      await expect(resolving).rejects.toMatchObject({ code: 'HF_CLOSED' });
+      expect(here.read('loop.json')).toBe('{"n":7}');
+      await doc.resolve('adopt');
+      expect(doc.state).toEqual({ n: 7 });
+      await store.close();
+    });
+
     it('are all listed, with what is known of them', async () => {
       const here = place();
       here.write('deep/theirs.json', '{}');
