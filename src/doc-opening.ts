@@ -124,6 +124,7 @@ export class DocOpener {
     const onDrift = options.onDrift ?? this.#context.onDrift;
     if (found.kind === 'drifted' && onDrift === 'refuse')
       throw driftError(this.#context.places.directory, name, found.path);
+    if (found.kind === 'drifted') this.#assertFinal(name, `${found.path} would be settled`);
     const tracked = this.#migrateOrLoad(name, stored, checker, options);
     switch (found.kind) {
       case 'sound':
@@ -179,6 +180,7 @@ export class DocOpener {
         `'${name}' is of version ${from} of its schema, this program wants ${version}. Nothing was touched. Give doc() a \`migrate\` function.`,
       );
     }
+    this.#assertFinal(name, 'its saved state would be migrated');
     const text = serialize(stored.state);
     // On a copy: whatever it does to what it is given, the saved state is as it was until the result has been accepted.
     const next = migrate(JSON.parse(text.bytes.toString()), from);
@@ -197,6 +199,7 @@ export class DocOpener {
         return { tracked: ledger.create(name, initial, checker, version), file: { kind: 'write' }, found: null };
       case 'value': {
         assertFits(name, candidate.path, candidate.value, checker);
+        this.#assertFinal(name, `${candidate.path} would be taken over`);
         const tracked = ledger.create(name, candidate.value, checker, version);
         ledger.adopt(tracked, candidate.sha256, () => undefined);
         return { tracked, file: { kind: 'adopts', sha256: candidate.sha256 }, found: 'imported' };
@@ -205,6 +208,7 @@ export class DocOpener {
         const { backup, path, kind } = candidate;
         if (onDamage !== 'backup' || backup === null)
           throw unreadableError(this.#context.places.directory, name, path, kind, backup?.path ?? null);
+        this.#assertFinal(name, `${backup.path} would be taken over`);
         return {
           tracked: ledger.create(name, backup.value, checker, version),
           file: { kind: 'write' },
@@ -224,9 +228,21 @@ export class DocOpener {
     return look();
   }
 
+  /** A throw would undo the state and not what became of the file. A new document is another matter: it goes as it came. */
+  #assertFinal(name: string, what: string): void {
+    if (!this.#context.ledger.changes.isOpen) return;
+    throw new HoldfastError(
+      'HF_CLOSED',
+      `Cannot open '${name}' inside an update or transaction: ${what}. Open it before.`,
+    );
+  }
+
   #assertNoTwin(name: string): void {
     const twin = this.#folded.get(foldedName(name));
     if (twin === undefined || twin === name) return;
+    const { ledger } = this.#context;
+    // Made in a transaction that was undone.
+    if (ledger.opened(twin) === undefined && ledger.stored(twin) === undefined) return;
     throw new HoldfastError(
       'HF_NAME',
       `'${name}' and '${twin}' would be the same file on some file systems. Choose a name that differs by more than case.`,

@@ -44,8 +44,10 @@ export class Holdings {
     standing.assertOpen();
     assertDocOptions(options, 'doc');
     const known = this.#documents.get(name);
-    if (known !== undefined) {
-      assertSameSchema(name, ledger.opened(name)?.checker, options.schema);
+    const opened = ledger.opened(name);
+    // One that was made in a transaction and undone with it is not open any more.
+    if (known !== undefined && opened !== undefined) {
+      assertSameSchema(name, opened.checker, options.schema);
       return known;
     }
     const { tracked, file, found } = opener.open(name, options);

@@ -107,6 +107,49 @@ export function changes(place: () => Place): void {
       await store.close();
     });
 
+    it('a document made in a transaction that is undone can be made again', async () => {
+      const here = place();
+      const store = await here.open();
+      const undone = () =>
+        store.transaction(() => {
+          void store.doc('Made', { initial: { n: 1 } });
+          throw new Error('no');
+        });
+      expect(undone).toThrow('no');
+      expect(undone).toThrow('no');
+      const made = await store.doc('made', { initial: { n: 2 } });
+      made.update((s) => void s.n++);
+      await store.close();
+      const again = await here.open();
+      expect(again.documents().map(({ name }) => name)).toEqual(['made']);
+      expect((await again.doc('made', { initial: { n: 0 } })).state).toEqual({ n: 3 });
+      await again.close();
+    });
+
+    it('what is saved or lies there is not taken over inside a transaction, which may yet be undone', async () => {
+      const here = place();
+      here.write('imported.json', '{"n":7}');
+      const store = await here.open();
+      await store.doc('old', { initial: { n: 1 } });
+      await store.doc('drifted', { initial: { n: 1 } });
+      await store.close();
+      here.write('drifted.json', '{"n":7}');
+      const again = await here.open();
+      const migrate = (old: unknown) => ({ m: (old as { n: number }).n });
+      const opening: Promise<unknown>[] = [];
+      again.transaction(() => {
+        opening.push(again.doc('old', { initial: { m: 0 }, version: 2, migrate }));
+        opening.push(again.doc('drifted', { initial: {}, onDrift: 'adopt' }));
+        opening.push(again.doc('imported', { initial: {} }));
+      });
+      for (const refused of await Promise.allSettled(opening))
+        expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'HF_CLOSED' } });
+      expect((await again.doc('old', { initial: { m: 0 }, version: 2, migrate })).state).toEqual({ m: 1 });
+      expect((await again.doc('drifted', { initial: {}, onDrift: 'adopt' })).state).toEqual({ n: 7 });
+      expect((await again.doc('imported', { initial: {} })).state).toEqual({ n: 7 });
+      await again.close();
+    });
+
     it('subscribers hear of each change once it cannot be undone any more', async () => {
       const store = await place().open();
       const doc = await store.doc('a', { initial: { list: [] as number[], text: '' } });
