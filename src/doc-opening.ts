@@ -184,8 +184,9 @@ export class DocOpener {
     const text = serialize(stored.state);
     // On a copy: whatever it does to what it is given, the saved state is as it was until the result has been accepted.
     const next = migrate(JSON.parse(text.bytes.toString()), from);
-    keepBytes(disk, places, `version-${from}-${keptName(name)}`, text.bytes);
-    return ledger.migrate(name, stored, checker, next, version);
+    // Only when the result is accepted: a program that is started again and again must not fill quarantine with copies.
+    const keep = () => void keepBytes(disk, places, `version-${from}-${keptName(name)}`, text.bytes);
+    return ledger.migrate(name, stored, checker, next, version, keep);
   }
 
   #importOrCreate(name: string, checker: Checker | null, { initial, version = 1 }: DocOptions<unknown>): DocOpening {
@@ -198,8 +199,8 @@ export class DocOpener {
       case 'leftover':
         return { tracked: ledger.create(name, initial, checker, version), file: { kind: 'write' }, found: null };
       case 'value': {
-        assertFits(name, candidate.path, candidate.value, checker);
         this.#assertFinal(name, `${candidate.path} would be taken over`);
+        assertFits(name, candidate.path, candidate.value, checker);
         const tracked = ledger.create(name, candidate.value, checker, version);
         ledger.adopt(tracked, candidate.sha256, () => undefined);
         return { tracked, file: { kind: 'adopts', sha256: candidate.sha256 }, found: 'imported' };

@@ -148,16 +148,18 @@ export class Ledger {
     }
   }
 
+  /** `path`: of the file that the state was read from, for whoever is told that it is refused. */
   create(name: string, initial: unknown, checker: Checker | null, schemaVersion = 1): Tracked {
-    assertRoot(initial, `The initial state of '${name}'`);
+    const what = `The initial state of '${name}'`;
+    assertRoot(initial, what);
     let isOdd = false;
     const noteOdd = () => {
       isOdd = true;
     };
     const filled = checker === null ? initial : checker.withDefaults(initial);
     const state = copyIn(filled, { depth: 0, path: () => [], noteOdd });
-    assertRoot(state, `The initial state of '${name}'`);
-    assertFits(name, state, checker, 'initial state');
+    assertRoot(state, what);
+    assertFits(name, state, checker, 'its initial state');
     const doc = new Tracked(name, this.changes, state, 0, checker);
     if (isOdd) doc.noteOdd();
     doc.schemaVersion = schemaVersion;
@@ -182,7 +184,7 @@ export class Ledger {
 
   load(name: string, stored: ReplicaDocument, checker: Checker | null): Tracked {
     // Truth was checked when it was written.
-    if (checker?.trusts(stored.checkedBy) !== true) assertFits(name, stored.state, checker, 'saved state');
+    if (checker?.trusts(stored.checkedBy) !== true) assertFits(name, stored.state, checker, 'its saved state');
     const doc = this.#track(name, stored, checker);
     this.#documents.set(name, doc);
     // Once, so that the next opening need not check. A document opened without a schema says so with its first change.
@@ -190,22 +192,29 @@ export class Ledger {
     return doc;
   }
 
-  /** Loads a state of an earlier schema and makes it `next`, one of the present schema. Refused, it stays as it is. */
+  /**
+   * Loads a state of an earlier schema and makes it `next`, one of the present schema. Refused, it stays as it is.
+   * `keep` is called once `next` is accepted, and before it is handed over: should it throw, nothing has changed.
+   */
   migrate(
     name: string,
     stored: ReplicaDocument,
     checker: Checker | null,
     next: unknown,
     schemaVersion: number,
+    keep: () => void = () => undefined,
   ): Tracked {
     const filled = checker === null ? next : checker.withDefaults(next);
     assertRoot(filled, `The migrated state of '${name}'`);
-    assertFits(name, filled, checker, 'migrated state');
+    assertFits(name, filled, checker, 'its migrated state');
     const doc = this.#track(name, stored, checker);
     doc.schemaVersion = schemaVersion;
     this.#documents.set(name, doc);
     try {
-      doc.replace(filled);
+      this.changes.run(() => {
+        doc.replace(filled);
+        keep();
+      }, `Migrating '${name}'`);
     } catch (error) {
       this.#documents.delete(name);
       throw error;
@@ -334,7 +343,7 @@ function assertFits(name: string, state: unknown, checker: Checker | null, what:
   if (problem === null) return;
   throw new HoldfastError(
     'HF_SCHEMA',
-    `The schema of '${name}' refuses its ${what} at ${showPath(problem.path)}: ${problem.message}. Nothing was changed.`,
+    `The schema of '${name}' refuses ${what} at ${showPath(problem.path)}: ${problem.message}. Nothing was changed.`,
     { path: problem.path, details: problem.issues },
   );
 }

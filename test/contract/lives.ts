@@ -86,6 +86,24 @@ export function lives(place: () => Place): void {
       await older.close();
     });
 
+    it('a migration that is refused leaves nothing behind, however often it is tried', async () => {
+      const here = place();
+      const store = await here.open();
+      await store.doc('loop', { initial: { n: 1 } });
+      await store.close();
+      const again = await here.open();
+      const options = { schema: z.object({ m: z.number() }), initial: { m: 0 }, version: 2 };
+      for (const wrong of [{}, { m: 'x' }, { m: new Date(0) }, Promise.resolve({ m: 1 }), undefined]) {
+        const tried = again.doc('loop', { ...options, migrate: () => wrong as never });
+        await expect(tried).rejects.toMatchObject({ code: expect.stringMatching(/HF_SCHEMA|HF_VALUE/) });
+      }
+      expect(here.kept()).toEqual([]);
+      const migrate = (old: unknown) => ({ m: (old as { n: number }).n });
+      expect((await again.doc('loop', { ...options, migrate })).state).toEqual({ m: 1 });
+      expect(here.kept()).toHaveLength(1);
+      await again.close();
+    });
+
     it('a damaged store is refused, and salvaged by choice', async () => {
       const here = place();
       const store = await here.open();
