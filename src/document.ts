@@ -11,7 +11,10 @@ export interface Change {
 }
 
 export interface FlushOptions {
-  /** Also wait until the JSON file shows it. @default false */
+  /**
+   * Also wait until the JSON files show it; rejects when one cannot be written, although everything is saved then. A file
+   * that somebody else changed is left as it is, and not waited for. @default false
+   */
   projected?: boolean;
   /** Stops waiting. What was handed over is still saved. */
   signal?: AbortSignal;

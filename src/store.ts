@@ -268,14 +268,14 @@ export class Store implements DocumentHost, LogHost, Saver {
 
   async resolve(name: string, how: 'adopt' | 'restore'): Promise<void> {
     this.#holdings.settle(name, how);
-    await this.#flushProjected();
+    await this.#flushProjected(name);
     this.#holdings.assertSettled(name);
   }
 
   /** A whole state, with the version of the schema that it is of. It takes the place of the present one, or makes the document. */
   async put(name: string, state: unknown, schemaVersion: number): Promise<void> {
     this.#holdings.put(name, state, schemaVersion);
-    await this.#flushProjected();
+    await this.#flushProjected(name);
   }
 
   watch(name: string, listener: Listener<Change>): () => void {
@@ -348,9 +348,12 @@ export class Store implements DocumentHost, LogHost, Saver {
     setImmediate(() => this.#events.emit('recovered', { notes, projections }));
   }
 
-  async #flushProjected(): Promise<void> {
+  /** All files, and a rejection for any of them; or for that of one document alone. */
+  async #flushProjected(name?: string): Promise<void> {
     await this.#handOver.flush();
-    await this.#files.projector.projectNow();
+    const faults = await this.#files.projector.projectNow();
+    const [fault] = name === undefined ? faults.values() : [faults.get(name)];
+    if (fault !== undefined) throw fault;
   }
 
   async #close(): Promise<void> {
@@ -368,7 +371,9 @@ export class Store implements DocumentHost, LogHost, Saver {
   }
 
   async #finish(): Promise<void> {
-    await this.#flushProjected();
+    await this.#handOver.flush();
+    // A file that cannot be written was told of, and is tried again at the next opening.
+    await this.#files.projector.projectNow();
     await this.#standing.closeAfter(() => this.#channel.close());
   }
 

@@ -99,9 +99,10 @@ export class LaggingFiles {
     return lagging;
   }
 
-  /** How a task ended for one document; `taken` is how it stood on the list before. */
-  conclude(result: DocumentOutcome, taken: Lagging | undefined): void {
+  /** How a task ended for one document; `taken` is how it stood on the list before. Returns why it failed, if it did. */
+  conclude(result: DocumentOutcome, taken: Lagging | undefined): HoldfastError | null {
     const { name, outcome } = result;
+    let fault: HoldfastError | null = null;
     switch (outcome.kind) {
       case 'published':
         this.#retryMs = RETRY_MS.first;
@@ -109,10 +110,11 @@ export class LaggingFiles {
         break;
       case 'early':
         this.#waitForDurable(name, taken);
-        return;
+        return null;
       case 'fault':
         if (taken !== undefined) this.putBack(name, taken);
-        this.#host.onFault(new HoldfastError(outcome.code, outcome.message));
+        fault = new HoldfastError(outcome.code, outcome.message);
+        this.#host.onFault(fault);
         break;
       default:
         break;
@@ -120,6 +122,7 @@ export class LaggingFiles {
     // It was not durable yet when the thread looked, and was on the list already when it changed.
     if (outcome.kind !== 'fault' && this.#isBehind(result)) this.add(name);
     this.#host.onOutcome(result);
+    return fault;
   }
 
   /** It could not be written. */

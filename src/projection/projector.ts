@@ -37,6 +37,9 @@ const DEATHS_MAX = 3;
 /** Longer ones would overflow and fire at once. */
 const TIMER_MS_MAX = 3_600_000;
 
+/** Documents whose files could not be written. */
+type Faults = ReadonlyMap<string, HoldfastError>;
+
 export class Projector {
   readonly #host: ProjectorHost;
   readonly #thread: SnapshotKeeper;
@@ -101,8 +104,8 @@ export class Projector {
     return this.#lagging.names;
   }
 
-  /** Resolves when every document that lags now has been published or has failed. */
-  async projectNow(): Promise<void> {
+  /** Resolves when every document that lags now has been published or has failed, with those that failed. */
+  async projectNow(): Promise<Faults> {
     for (let deaths = 0; ; ) {
       // A task that runs may have begun before the newest change was durable; what it leaves behind is on the list then.
       while (this.#running !== null) await this.#running;
@@ -164,20 +167,23 @@ export class Projector {
     this.#project(due).catch((error: unknown) => this.#host.onFault(error as HoldfastError));
   }
 
-  #project(names: readonly string[]): Promise<void> {
+  #project(names: readonly string[]): Promise<Faults> {
     if (names.length === 0 && !this.#needsSweep) {
       this.#schedule();
-      return Promise.resolve();
+      return Promise.resolve(new Map());
     }
     const run = this.#runTask(names).finally(() => {
       this.#running = null;
       this.#schedule();
     });
-    this.#running = run.catch(() => undefined);
+    this.#running = run.then(
+      () => undefined,
+      () => undefined,
+    );
     return run;
   }
 
-  async #runTask(names: readonly string[]): Promise<void> {
+  async #runTask(names: readonly string[]): Promise<Faults> {
     const documents: DocumentRequest[] = [];
     const taken = new Map<string, Lagging>();
     for (const name of names) {
@@ -192,9 +198,14 @@ export class Projector {
       const { audit } = this.#settings;
       const report = await this.#thread.project({ ...this.#request(), documents, sweep, audit }, this.#lock);
       if (report.fault !== null) throw new HoldfastError(report.fault.code, report.fault.message);
-      for (const outcome of report.documents) this.#lagging.conclude(outcome, taken.get(outcome.name));
-      if (report.documents.some(({ outcome }) => outcome.kind === 'fault')) this.#lagging.backOff();
+      const faults = new Map<string, HoldfastError>();
+      for (const outcome of report.documents) {
+        const fault = this.#lagging.conclude(outcome, taken.get(outcome.name));
+        if (fault !== null) faults.set(outcome.name, fault);
+      }
+      if (faults.size > 0) this.#lagging.backOff();
       if (audit) this.#host.onDigests(report.digests);
+      return faults;
     } catch (error) {
       this.#needsSweep ||= sweep;
       for (const [name, lagging] of taken) this.#lagging.putBack(name, lagging);

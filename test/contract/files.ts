@@ -168,6 +168,24 @@ export function files(place: () => Place): void {
       await store.close();
     });
 
+    it('that cannot be written are no success for whoever waits for them; a close does not wait', async () => {
+      const here = place();
+      const store = await here.open();
+      store.on('fault', () => undefined);
+      const stuck = await store.doc('stuck', { initial: { n: 0 } });
+      const other = await store.doc('other', { initial: { n: 0 } });
+      await store.flush({ projected: true });
+      here.remove('stuck.json');
+      here.write('stuck.json/in-the-way', '');
+      for (const doc of [stuck, other]) doc.update((s) => void (s.n = 1));
+      await store.flush();
+      await expect(stuck.flush({ projected: true })).rejects.toMatchObject({ code: 'HF_IO' });
+      expect(here.read('other.json')).toBe(text({ n: 1 }));
+      await expect(stuck.resolve('restore')).rejects.toMatchObject({ code: 'HF_IO' });
+      await other.resolve('restore');
+      await store.close();
+    });
+
     it('are all listed, with what is known of them', async () => {
       const here = place();
       here.write('deep/theirs.json', '{}');

@@ -334,7 +334,7 @@ describe('the JSON Lines', () => {
     mkdirSync(path);
     log.append({ n: 20 });
     await store.flush();
-    await store.flush({ projected: true });
+    await expect(store.flush({ projected: true })).rejects.toMatchObject({ code: 'HF_IO' });
     expect(faults.some((fault) => fault.startsWith('HF_IO'))).toBe(true);
     expect(await all(log)).toEqual(want(21));
     rmSync(path, { recursive: true });
