@@ -13,6 +13,13 @@ export function isCode(error: unknown, ...codes: string[]): boolean {
   return code !== undefined && codes.includes(code);
 }
 
+/** A call on an open file fails without a word about which one: whoever reads the error has to know. */
+export function withPath(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || !('syscall' in error) || 'path' in error) return error;
+  error.message += ` '${path}'`;
+  return Object.assign(error, { path });
+}
+
 /** What file systems without hard links answer to `link`. */
 export function hasNoLinks(error: unknown): boolean {
   return isCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV');

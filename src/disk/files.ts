@@ -2,6 +2,7 @@
 
 import { HoldfastError } from '../errors.js';
 import type { Disk, Handle } from './disk.js';
+import { withPath } from './faults.js';
 
 /** A full disk can write less than asked without failing: go on until every byte is down or a call says no. */
 export function writeFully(disk: Disk, handle: Handle, bytes: Uint8Array, position: number): void {
@@ -33,6 +34,8 @@ export function withFile<R>(disk: Disk, path: string, use: (handle: Handle) => R
   const handle = disk.open(path, 'read');
   try {
     return use(handle);
+  } catch (error) {
+    throw withPath(error, path);
   } finally {
     disk.close(handle);
   }
@@ -47,6 +50,8 @@ export function* withFileSteps<S, R>(
   const handle = disk.open(path, 'read');
   try {
     return yield* use(handle);
+  } catch (error) {
+    throw withPath(error, path);
   } finally {
     disk.close(handle);
   }

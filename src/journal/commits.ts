@@ -2,6 +2,7 @@
 // the highest-numbered tail that begins at or before each of them.
 
 import type { Disk } from '../disk/disk.js';
+import { withPath } from '../disk/faults.js';
 import type { Shelf } from '../projection/shelf.js';
 import type { Frame } from './frame.js';
 import { FILE_HEADER_BYTES, KIND_COMMIT } from './layout.js';
@@ -48,6 +49,8 @@ export function* commitsAfter(
         yield { frame, place: at };
         if (seq === owner.lastSeq) break;
       }
+    } catch (error) {
+      throw withPath(error, path);
     } finally {
       disk.close(handle);
     }

@@ -6,7 +6,7 @@
 
 import { Misfit } from '../change/apply.js';
 import type { Disk, Handle } from '../disk/disk.js';
-import { isCode } from '../disk/faults.js';
+import { isCode, withPath } from '../disk/faults.js';
 import { readAt } from '../disk/files.js';
 import { HoldfastError } from '../errors.js';
 import { Shelf } from '../projection/shelf.js';
@@ -130,6 +130,8 @@ export class EntrySource {
         }
         return this.#take(handle, { path: start.path, offset, index: here.index }, since, count, segment);
       }
+    } catch (error) {
+      throw withPath(error, start.path);
     } finally {
       this.#disk.close(handle);
     }

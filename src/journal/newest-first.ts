@@ -7,7 +7,7 @@
 // N3. The end of a tail is read before its beginning, so a running writer is never ahead of what it says was durable.
 
 import type { Disk } from '../disk/disk.js';
-import { isCode } from '../disk/faults.js';
+import { isCode, withPath } from '../disk/faults.js';
 import { withFile } from '../disk/files.js';
 import { durableWitness } from '../projection/record.js';
 import { Shelf, type Shelved } from '../projection/shelf.js';
@@ -163,6 +163,8 @@ function* commitsIn(disk: Disk, path: string): Generator<Frame> {
       if (kind === KIND_COMMIT) yield found.frame;
       else if (kind !== KIND_MARK && kind !== KIND_END) refuseVersion(path, `a frame of kind ${kind}`);
     }
+  } catch (error) {
+    throw withPath(error, path);
   } finally {
     disk.close(handle);
   }

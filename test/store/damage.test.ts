@@ -1,9 +1,10 @@
 // One thing wrong with one file of a closed store, opened as a program opens it: the right state, or a refusal that says
 // why. test/crash/damage.test.ts does every bit and every length of the truth; here are all the other files too.
 
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { openReadOnly } from '../../src/index.js';
 import { Truth } from '../../src/truth.js';
 import { folder, openStore } from './support.js';
 
@@ -145,3 +146,18 @@ it('whatever single file is damaged, deleted or put back from before: the right 
   expect(seen.HF_DAMAGED).toBeGreaterThan(2);
   expect(seen.HF_DRIFT).toBeGreaterThan(0);
 }, 120_000);
+
+it('what cannot be read at opening is that error, with the path, and never an empty store', async () => {
+  const directory = folder();
+  const store = await openStore(directory);
+  await store.doc('a', { initial: { n: 1 } });
+  await store.close();
+  const hidden = join(directory, '.holdfast');
+  const [tail] = readdirSync(hidden).filter((name) => name.endsWith('.tail'));
+  const path = join(hidden, tail as string);
+  rmSync(path);
+  mkdirSync(path);
+  const refusal = { code: 'EISDIR', path, message: expect.stringContaining(path) };
+  await expect(openStore(directory)).rejects.toMatchObject(refusal);
+  await expect(openReadOnly(directory)).rejects.toMatchObject(refusal);
+});
