@@ -15,8 +15,8 @@ import type { DocOptions } from './doc-options.js';
 import type { Document } from './document.js';
 import { HoldfastError } from './errors.js';
 import { isHiddenName } from './journal/places.js';
-import type { FileStatus } from './projection/files.js';
 import { assertDocumentName } from './projection/names.js';
+import type { FileStatus } from './projection/statuses.js';
 
 // Captured at import: a program's fake timers must not freeze it.
 const { setImmediate } = globalThis;

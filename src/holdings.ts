@@ -40,7 +40,7 @@ export class Holdings {
   }
 
   doc(name: string, options: DocOptions<unknown>): Document<unknown> {
-    const { standing, ledger, opener, files, handOver, host, onFound } = this.#start;
+    const { standing, ledger, files, handOver, host, onFound } = this.#start;
     standing.assertOpen();
     assertDocOptions(options, 'doc');
     const known = this.#documents.get(name);
@@ -50,7 +50,7 @@ export class Holdings {
       assertSameSchema(name, opened.checker, options.schema);
       return known;
     }
-    const { tracked, file, found } = opener.open(name, options);
+    const { tracked, file, found } = this.#open(name, options);
     if (options.backups !== undefined) files.keepBackups(name, options.backups);
     const document = new Document<unknown>(tracked, host);
     this.#documents.set(name, document);
@@ -153,6 +153,17 @@ export class Holdings {
       driftOf: (name) => files.driftOf(name),
       remove: (name) => this.remove(name),
     };
+  }
+
+  #open(name: string, options: DocOptions<unknown>): DocOpening {
+    const { opener, files } = this.#start;
+    try {
+      return opener.open(name, options);
+    } catch (error) {
+      // Somebody may have been at its file since it was looked at last.
+      files.distrust(name);
+      throw error;
+    }
   }
 
   #arrangeFile(name: string, file: DocOpening['file']): void {

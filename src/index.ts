@@ -13,7 +13,7 @@ export { Log, type LogEntry, type ReadOptions } from './log.js';
 export { type OpenDocOptions, type OpenDocument, openDoc } from './open-doc.js';
 export { open } from './opening.js';
 export type { ExitOptions, StoreOptions } from './options.js';
-export type { DocumentStatus } from './projection/files.js';
+export type { DocumentStatus } from './projection/statuses.js';
 export {
   openReadOnly,
   type ReadOnlyDocument,

@@ -30,8 +30,8 @@ export function* unreadableFiles(places: Places, saved: ReadonlySet<string>): Ge
 function* namesBeside({ directory }: Places, saved: ReadonlySet<string>): Generator<string> {
   const file = onlyFileOf(directory);
   if (file === null) {
-    for (const path of jsonFiles(realGround, directory))
-      yield relative(directory, path).split(sep).join('/').slice(0, -'.json'.length);
+    for (const { path, kind } of jsonFiles(realGround, directory))
+      if (kind === 'file') yield relative(directory, path).split(sep).join('/').slice(0, -'.json'.length);
     return;
   }
   // The folder around a single document is not the store's. Moved together with it, the document keeps its old name.

@@ -1,34 +1,23 @@
 // The JSON files of a running store: which ones lag, which ones somebody else changed, and what becomes of them.
 
-import { relative, sep } from 'node:path';
 import type { Tracked } from '../change/tracked.js';
-import { readFrom } from '../disk/files.js';
 import { HoldfastError } from '../errors.js';
 import type { Events } from '../events.js';
 import { writeLastFiles } from '../exit/last-files.js';
 import type { Ground, SnapshotKeeper } from '../ground.js';
 import { isLogKey, logNameOf } from '../journal/log-key.js';
 import { onlyFileOf, type Places } from '../journal/places.js';
+import type { ReplicaDocument } from '../journal/replica.js';
 import type { Ledger } from '../ledger.js';
 import type { Settings } from '../options.js';
 import { PublishLock } from '../threads/publish-lock.js';
-import { jsonFiles } from './json-files.js';
 import { documentPaths, linesPath } from './names.js';
 import { Projector, type ProjectorHost } from './projector.js';
-import { readRecord } from './record.js';
+import { type Edition, readRecord } from './record.js';
 import type { DocumentOutcome, ProjectReport } from './requests.js';
-import { parse, serialize } from './serialize.js';
+import { serialize } from './serialize.js';
+import { type DocumentStatus, type FileStatus, statusOf, unmanagedFiles } from './statuses.js';
 import { judge } from './target.js';
-
-export type FileStatus = 'sound' | 'drifted' | 'damaged' | 'unmanaged';
-
-export interface DocumentStatus {
-  name: string;
-  status: FileStatus;
-  /** 0 for a file that the store does not know. */
-  version: number;
-  path: string;
-}
 
 export interface FilesStart {
   ground: Ground;
@@ -58,6 +47,8 @@ export class Files implements ProjectorHost {
   readonly #backups = new Map<string, number>();
   /** Documents whose file somebody else changed, with its path. */
   readonly #drifted = new Map<string, string>();
+  /** Documents whose files the snapshot thread has looked at and found in order, or put in order. */
+  readonly #seen = new Set<string>();
 
   constructor(start: FilesStart) {
     this.#start = start;
@@ -86,17 +77,23 @@ export class Files implements ProjectorHost {
     return this.#drifted.get(name);
   }
 
+  /** Its file is not what it was when the snapshot thread saw it. */
+  distrust(name: string): void {
+    this.#seen.delete(name);
+  }
+
   forget(name: string): void {
     this.#drifted.delete(name);
+    this.#seen.delete(name);
     this.#backups.delete(name);
   }
 
   /** The content of a document's file, to become its state; null for a file of ours, which at most lags behind it. */
   adoptable(name: string): { sha256: string; value: unknown } | null {
-    const { ground, places, storeId, ledger } = this.#start;
+    const { ground, ledger } = this.#start;
     const path = this.pathOf(name);
     const tracked = ledger.opened(name) as Tracked;
-    const edition = readRecord(ground.disk, places, Buffer.from(storeId)).editions.get(name);
+    const edition = this.#recordReader()().get(name);
     const found = judge(ground.disk, path, edition, () => serialize(tracked.raw));
     switch (found.kind) {
       case 'ours':
@@ -119,21 +116,41 @@ export class Files implements ProjectorHost {
   statuses(): DocumentStatus[] {
     const { ground, ledger } = this.#start;
     const known = new Set(ledger.names);
+    const record = this.#recordReader();
     const found: DocumentStatus[] = [...known].map((name) => ({
       name,
-      status: this.#drifted.has(name) ? 'drifted' : 'sound',
+      status: this.#statusOf(name, record),
       version: this.versionOf(name),
       path: this.pathOf(name),
     }));
     // The folder around a single document is not the store's: what else is in it is not looked at.
-    const others = onlyFileOf(this.directory) === null ? jsonFiles(ground, this.directory) : [];
-    for (const path of others) {
-      const name = relative(this.directory, path).split(sep).join('/').slice(0, -'.json'.length);
-      if (known.has(name)) continue;
-      const status = parse(readFrom(ground.disk, path)).kind === 'value' ? 'unmanaged' : 'damaged';
-      found.push({ name, status, version: 0, path });
-    }
+    if (onlyFileOf(this.directory) === null) found.push(...unmanagedFiles(ground, this.directory, known));
     return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  #statusOf(name: string, editions: () => ReadonlyMap<string, Edition>): FileStatus {
+    if (this.#drifted.has(name)) return 'drifted';
+    const { adopts, onDrift } = this.projector.howOf(name);
+    if (this.#seen.has(name) || onDrift === 'replace') return 'sound';
+    const { ground, ledger } = this.#start;
+    const opened = ledger.opened(name);
+    const { adopted } = opened ?? (ledger.stored(name) as ReplicaDocument);
+    const state = opened?.raw ?? (ledger.stored(name) as ReplicaDocument).state;
+    return statusOf(ground.disk, this.pathOf(name), {
+      edition: () => editions().get(name),
+      expected: () => serialize(state),
+      adopted: adopts ?? adopted,
+    });
+  }
+
+  /** Read once, and only if somebody has to know. */
+  #recordReader(): () => ReadonlyMap<string, Edition> {
+    const { ground, places, storeId } = this.#start;
+    let editions: ReadonlyMap<string, Edition> | null = null;
+    return () => {
+      editions ??= readRecord(ground.disk, places, Buffer.from(storeId)).editions;
+      return editions;
+    };
   }
 
   versionOf(name: string): number {
@@ -155,6 +172,8 @@ export class Files implements ProjectorHost {
       return;
     }
     this.#drifted.delete(name);
+    if (outcome.kind === 'fault') this.#seen.delete(name);
+    else this.#seen.add(name);
     if (outcome.kind !== 'published') return;
     events.emit('project', { document: name, version, bytes: outcome.bytes });
     if (outcome.found !== undefined)

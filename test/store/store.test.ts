@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { append } from '../../src/change/tracked.js';
 import { open } from '../../src/opening.js';
+import { jsonFiles } from '../../src/projection/json-files.js';
 import { faults, folder, json, openStore, workersUrl } from './support.js';
 
 const Loop = z.object({ done: z.record(z.string(), z.object({ output: z.string() })), current: z.string().nullable() });
@@ -348,6 +349,60 @@ describe('files that are already there', () => {
     await loop.resolve('restore');
     expect(json(directory, 'loop')).toEqual({ done: {}, current: 'theirs' });
     await expect(loop.resolve('nonsense' as never)).rejects.toThrow(TypeError);
+  });
+});
+
+describe('statuses', () => {
+  it('tell of drift from the first moment on, and of what a document was refused for', async () => {
+    const directory = folder();
+    const store = await openStore(directory);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await store.doc(name, { initial: { n: 1 } });
+    await store.close();
+    writeFileSync(join(directory, 'a.json'), '{"n":2}');
+    writeFileSync(join(directory, 'b.json'), '{"n":1}');
+    rmSync(join(directory, 'c.json'));
+    rmSync(join(directory, 'd.json'));
+    mkdirSync(join(directory, 'd.json'));
+    const again = await openStore(directory, { projectDelayMs: 60_000 });
+    const statuses = () => again.documents().map(({ name, status }) => `${name} ${status}`);
+    const found = ['a drifted', 'b sound', 'c sound', 'd damaged', 'e sound'];
+    expect(statuses()).toEqual(found);
+    await expect(again.flush({ projected: true })).rejects.toMatchObject({ code: 'HF_IO' });
+    expect(statuses()).toEqual(found);
+    // Later than the files were looked at.
+    writeFileSync(join(directory, 'e.json'), '{"n":3}');
+    await expect(again.doc('e', { initial: { n: 0 } })).rejects.toMatchObject({ code: 'HF_DRIFT' });
+    expect(statuses()).toEqual([...found.slice(0, -1), 'e drifted']);
+    await again.doc('a', { initial: { n: 0 }, onDrift: 'adopt' });
+    await again.doc('e', { initial: { n: 0 }, onDrift: 'restore' });
+    await expect(again.flush({ projected: true })).rejects.toMatchObject({ code: 'HF_IO' });
+    expect(statuses()).toEqual(['a sound', 'b sound', 'c sound', 'd damaged', 'e sound']);
+  });
+
+  it('leave nothing out: links, and what cannot be read', async () => {
+    const directory = folder();
+    writeFileSync(join(directory, 'whole.json'), '{}');
+    symlinkSync(join(directory, 'whole.json'), join(directory, 'link.json'));
+    symlinkSync(join(directory, 'nowhere'), join(directory, 'nowhere.json'));
+    const store = await openStore(directory);
+    const statuses = () => store.documents().map(({ name, status }) => `${name} ${status}`);
+    expect(statuses()).toEqual(['link unmanaged', 'nowhere damaged', 'whole unmanaged']);
+  });
+
+  it('a folder that cannot be listed is one of them, and hides no other', () => {
+    const entries = (path: string) => {
+      if (path.endsWith('lost+found')) throw Object.assign(new Error('EACCES'), { code: 'EACCES' });
+      return [
+        { name: 'a.json', kind: 'file' as const },
+        { name: 'lost+found', kind: 'directory' as const },
+        { name: 'z.json', kind: 'link' as const },
+      ];
+    };
+    expect([...jsonFiles({ entries }, '/x')]).toEqual([
+      { path: '/x/a.json', kind: 'file' },
+      { path: '/x/lost+found/*.json', kind: 'folder' },
+      { path: '/x/z.json', kind: 'link' },
+    ]);
   });
 });
 
