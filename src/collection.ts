@@ -168,8 +168,10 @@ export class Collection<T, Input = T> {
   #nameOf(given: Keys): string {
     const keys = typeof given === 'string' ? [given] : given;
     const count = this.#segments.filter((segment) => segment === ANY).length;
-    if (!Array.isArray(keys) || keys.length !== count)
-      throw new TypeError(`Expected ${count} key${count === 1 ? '' : 's'} for '${this.pattern}', got ${keys?.length}`);
+    if (!Array.isArray(keys) || keys.length !== count) {
+      const got = Array.isArray(keys) ? keys.length : String(keys);
+      throw new TypeError(`Expected ${count} key${count === 1 ? '' : 's'} for '${this.pattern}', got ${got}`);
+    }
     for (const key of keys) {
       if (typeof key !== 'string')
         throw new TypeError(`Expected keys of '${this.pattern}' to be text, got ${typeof key}`);

@@ -35,3 +35,11 @@ export function assertSameSchema(
     `Expected the schema that '${name}' is open with; it was opened ${how}. Open it once, or give the same one.`,
   );
 }
+
+/** Who asks for another one would be given a state that is not of it. */
+export function assertSameVersion(name: string, opened: number, version: number | undefined): void {
+  if (version === undefined || version === opened) return;
+  throw new TypeError(
+    `Expected \`version\` to be ${opened}, which '${name}' is open with, got ${version}. Open it once, or give the same one.`,
+  );
+}

@@ -20,20 +20,6 @@ export interface FlushOptions {
   signal?: AbortSignal;
 }
 
-/** By hand and not with zod: a flush after each item is what a loop waits for. */
-export function flushMisuse(options: FlushOptions): TypeError | null {
-  if (typeof options !== 'object' || options === null)
-    return new TypeError(`Expected the options of flush to be an object, got ${String(options)}`);
-  const { projected, signal, ...others } = options;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) return new TypeError(`Expected options that flush knows, got \`${unknown}\``);
-  if (projected !== undefined && typeof projected !== 'boolean')
-    return new TypeError(`Expected \`projected\` to be of type boolean, got ${JSON.stringify(projected)}`);
-  if (signal !== undefined && !(signal instanceof AbortSignal))
-    return new TypeError('Expected `signal` to be an AbortSignal');
-  return null;
-}
-
 /** What a document needs from its store. */
 export interface DocumentHost {
   assertWritable(): void;

@@ -3,7 +3,7 @@
 import { Checker } from './change/checker.js';
 import type { CollectionHost } from './collection.js';
 import { type DocOpener, type DocOpening, driftError } from './doc-opening.js';
-import { assertSameSchema, type DocOptions, type LogOptions } from './doc-options.js';
+import { assertSameSchema, assertSameVersion, type DocOptions, type LogOptions } from './doc-options.js';
 import { Document, type DocumentHost } from './document.js';
 import { HoldfastError } from './errors.js';
 import type { Ground } from './ground.js';
@@ -48,6 +48,7 @@ export class Holdings {
     // One that was made in a transaction and undone with it is not open any more.
     if (known !== undefined && opened !== undefined) {
       assertSameSchema(name, opened.checker, options.schema);
+      assertSameVersion(name, opened.schemaVersion, options.version);
       return known;
     }
     const { tracked, file, found } = this.#open(name, options);

@@ -4,6 +4,7 @@ import type { TrackedLog } from './change/tracked-log.js';
 import type { FlushOptions } from './document.js';
 import type { EntrySource } from './journal/entries.js';
 import type { Range } from './journal/log-key.js';
+import { assertReadOptions } from './options.js';
 
 // Captured at import: a program's fake timers must not freeze reading.
 const { setImmediate } = globalThis;
@@ -68,7 +69,9 @@ export class Log<E, Input = E> {
    * Entries that cannot be read: HF_DAMAGED, with `from` and `to` in its details; what lies behind is there with
    * `read({ since: to })`. Indices that a salvage has given up are left out.
    */
-  read({ since = 0, signal }: ReadOptions = {}): AsyncIterableIterator<LogEntry<E>> {
+  read(options: ReadOptions = {}): AsyncIterableIterator<LogEntry<E>> {
+    assertReadOptions(options);
+    const { since = 0, signal } = options;
     if (!Number.isSafeInteger(since) || since < 0)
       throw new TypeError(`Expected \`since\` to be an index ≥ 0, got ${String(since)}`);
     const flushed = this.#host.flush(signal === undefined ? {} : { signal });

@@ -1,5 +1,6 @@
 // Every option, its meaning and its default, in one table. Misuse is a TypeError before anything is touched.
 
+import { constants } from 'node:os';
 import { z } from 'zod';
 import { assertOptions, isFunction, withoutUndefined } from './misuse.js';
 
@@ -66,6 +67,24 @@ const ms = z.number().min(0).max(86_400_000);
 const backups = z.int().min(0).max(9).optional();
 const onDrift = z.enum(['refuse', 'adopt', 'restore']).optional();
 
+/** No program hears of the other two. */
+const isSignal = z.custom(
+  (value) => typeof value === 'string' && value in constants.signals && value !== 'SIGKILL' && value !== 'SIGSTOP',
+  'a signal that a program can handle',
+);
+const isFolderUrl = z.custom(
+  (value) =>
+    (typeof value === 'string' || value instanceof URL) &&
+    URL.canParse(String(value)) &&
+    new URL(value).protocol === 'file:',
+  'the URL of a folder (file:///…/)',
+);
+/** Not by its class: other realms have their own. */
+const isAbortSignal = z.custom(
+  (value) => typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value,
+  'an AbortSignal',
+);
+
 const Options = z.strictObject({
   syncDelayMs: ms.optional(),
   coalesceMs: ms.optional(),
@@ -76,11 +95,11 @@ const Options = z.strictObject({
     .number()
     .min(64 * 1024)
     .optional(),
-  exit: z.strictObject({ signals: z.array(z.string()).optional(), timeoutMs: ms.optional() }).optional(),
+  exit: z.strictObject({ signals: z.array(isSignal).optional(), timeoutMs: ms.optional() }).optional(),
   onDrift,
   onDamage: z.enum(['refuse', 'backup', 'salvage']).optional(),
   takeover: z.boolean().optional(),
-  workersUrl: z.union([z.string(), z.instanceof(URL)]).optional(),
+  workersUrl: isFolderUrl.optional(),
   guard: z.boolean().optional(),
   audit: z.boolean().optional(),
 });
@@ -101,8 +120,20 @@ export function assertDocOptions(options: unknown, what: 'doc' | 'collection'): 
   assertOptions(Doc, options, what);
 }
 
-export function assertLogOptions(options: unknown): void {
-  assertOptions(Log, options, 'log');
+export function assertLogOptions(options: unknown, what = 'log'): void {
+  assertOptions(Log, options, what);
+}
+
+const Flush = z.strictObject({ projected: z.boolean().optional(), signal: isAbortSignal.optional() });
+const Read = z.strictObject({ since: z.unknown().optional(), signal: isAbortSignal.optional() });
+
+export function assertFlushOptions(options: unknown): void {
+  assertOptions(Flush, options, 'flush');
+}
+
+/** `since` is looked at where it is used. */
+export function assertReadOptions(options: unknown): void {
+  assertOptions(Read, options, 'read');
 }
 
 export function settle(options: StoreOptions = {}): Settings {

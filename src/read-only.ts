@@ -12,6 +12,7 @@ import { Places } from './journal/places.js';
 import { StoreReader } from './journal/reader.js';
 import type { ReplicaDocument } from './journal/replica.js';
 import { assertPath } from './opening.js';
+import { assertLogOptions } from './options.js';
 import { assertDocumentName } from './projection/names.js';
 
 export interface ReadOnlyHealth {
@@ -58,7 +59,9 @@ export class ReadOnlyStore implements AsyncDisposable {
   /** A document as of the last `refresh`; HF_MISSING when it is not in the store. */
   doc<S extends ZodType>(name: string, options: { schema: S }): Promise<ReadOnlyDocument<z.output<S>>>;
   doc<T>(name: string, options?: { schema?: undefined }): Promise<ReadOnlyDocument<T>>;
-  async doc(name: string, { schema }: { schema?: ZodType | undefined } = {}): Promise<ReadOnlyDocument<unknown>> {
+  async doc(name: string, options: { schema?: ZodType | undefined } = {}): Promise<ReadOnlyDocument<unknown>> {
+    assertLogOptions(options, 'doc');
+    const { schema } = options;
     assertDocumentName(name);
     const document = new Viewed(name, this, schema === undefined ? null : new Checker(schema, name));
     document.check();

@@ -6,7 +6,7 @@ import type { TrackedLog } from './change/tracked-log.js';
 import { Collection, type CollectionOptions } from './collection.js';
 import { DocOpener } from './doc-opening.js';
 import type { DocOptions, LogOptions } from './doc-options.js';
-import { type Change, type Document, type DocumentHost, type FlushOptions, flushMisuse } from './document.js';
+import type { Change, Document, DocumentHost, FlushOptions } from './document.js';
 import { HoldfastError } from './errors.js';
 import { call, Events, type Listener, type StoreEvents } from './events.js';
 import type { Saver } from './exit/hooks.js';
@@ -22,7 +22,7 @@ import { Places } from './journal/places.js';
 import { Ledger } from './ledger.js';
 import type { Log, LogHost } from './log.js';
 import type { Opened } from './opening.js';
-import { assertDocOptions, type Settings } from './options.js';
+import { assertDocOptions, assertFlushOptions, type Settings } from './options.js';
 import { Files } from './projection/files.js';
 import type { DocumentStatus } from './projection/statuses.js';
 import type { Channel } from './queue/channel.js';
@@ -165,13 +165,9 @@ export class Store implements DocumentHost, LogHost, Saver {
   // ── Saving ──
 
   /** Resolves when everything up to this call survives a power cut. Rejects with a code; nothing is dropped then. */
-  flush(options: FlushOptions = {}): Promise<void> {
-    const misuse = flushMisuse(options);
-    if (misuse !== null) return Promise.reject(misuse);
-    const { projected = false, signal } = options;
+  flush(options?: FlushOptions): Promise<void> {
     if (this.#standing.phase === 'closed') return Promise.reject(this.#standing.closedError());
-    const done = projected ? this.#flushProjected() : this.#handOver.flush();
-    return signal === undefined ? done : untilAborted(done, signal);
+    return options === undefined ? this.#handOver.flush() : this.#flushWith(options);
   }
 
   /** Like `flush`, blocking. For the few places that cannot wait. */
@@ -347,6 +343,13 @@ export class Store implements DocumentHost, LogHost, Saver {
   /** Whoever opened the store or document adds listeners in the same turn of the event loop; they hear it after that. */
   #tellRecovered(notes: readonly RecoveryNote[], projections: StoreEvents['recovered']['projections']): void {
     setImmediate(() => this.#events.emit('recovered', { notes, projections }));
+  }
+
+  async #flushWith(options: FlushOptions): Promise<void> {
+    assertFlushOptions(options);
+    const { projected = false, signal } = options;
+    const done = projected ? this.#flushProjected() : this.#handOver.flush();
+    await (signal === undefined ? done : untilAborted(done, signal));
   }
 
   /** All files, and a rejection for any of them; or for that of one document alone. */
