@@ -268,6 +268,9 @@ export class Ledger {
     this.#schemas.delete(name);
     this.#adopted.delete(name);
     this.#seals.delete(name);
+    // Made anew it counts from 1 again: what is known of this one must not pass for that one's.
+    this.#durable.delete(name);
+    for (const carried of this.#carried) carried.documents = carried.documents.filter((doc) => doc.name !== name);
     return true;
   }
 
@@ -277,6 +280,7 @@ export class Ledger {
       throw new HoldfastError('HF_CLOSED', 'Cannot commit inside an update or transaction. It commits at its end.');
     if (!this.hasDirty) return null;
     const documents: FrameDocument[] = this.#removals.map((removal) => ({ ...removal }));
+    const removed = documents.length;
     const ops: Op[][] = this.#removals.map(() => [[OP_REMOVED]]);
     let mayBeOdd = false;
     for (const doc of this.#dirty) {
@@ -296,7 +300,7 @@ export class Ledger {
       mayBeOdd ||= log.mayBeOdd;
     }
     const frame = this.#chain.encode(documents, encodePayload(ops, mayBeOdd), durableSeq, timeMs);
-    this.#take(frame.seq, documents, durableSeq);
+    this.#take(frame.seq, documents.slice(removed), durableSeq);
     return frame;
   }
 

@@ -201,6 +201,21 @@ export function files(place: () => Place): void {
       await store.close();
     });
 
+    it('of a document that was removed and made anew: its versions are its own', async () => {
+      const here = place();
+      const store = await here.open({ syncDelayMs: 60_000 });
+      const doc = await store.doc('a', { initial: { n: 0 } });
+      for (let n = 1; n <= 3; n++) doc.update((s) => void (s.n = n));
+      await store.flush();
+      doc.update((s) => void (s.n = 4));
+      store.remove('a');
+      const anew = await store.doc('a', { initial: { n: 0 } });
+      expect(anew.durableVersion).toBe(0);
+      await store.flush();
+      expect([anew.version, anew.durableVersion]).toEqual([1, 1]);
+      await store.close();
+    });
+
     it('of a document that is removed go with it', async () => {
       const here = place();
       const store = await here.open();
