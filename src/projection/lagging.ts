@@ -132,6 +132,14 @@ export class LaggingFiles {
     this.#lagging.set(name, { ...taken, dueAt, ...this.#lagging.get(name) });
   }
 
+  /** It can not be written for now. False when it is not behind. */
+  putOff(name: string): boolean {
+    const lagging = this.#lagging.get(name);
+    if (lagging === undefined) return false;
+    lagging.dueAt = performance.now() + this.#retryMs;
+    return true;
+  }
+
   /** Once per task, however many documents failed in it. */
   backOff(): void {
     this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MS.most);

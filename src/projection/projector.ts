@@ -203,6 +203,7 @@ export class Projector {
         const fault = this.#lagging.conclude(outcome, taken.get(outcome.name));
         if (fault !== null) faults.set(outcome.name, fault);
       }
+      if (report.problem !== null) this.#noteUnreadable(names, report, faults);
       if (faults.size > 0) this.#lagging.backOff();
       if (audit) this.#host.onDigests(report.digests);
       return faults;
@@ -212,6 +213,16 @@ export class Projector {
       this.#lagging.backOff();
       throw error;
     }
+  }
+
+  /** What was asked for is durable: it was there, and cannot be read back. Memory is all that has it, and nobody else looks. */
+  #noteUnreadable(names: readonly string[], { seq, problem }: ProjectReport, faults: Map<string, HoldfastError>): void {
+    const fault = new HoldfastError(
+      'HF_DAMAGED',
+      `What is saved in ${this.#host.directory} can be read back only up to commit ${seq}: ${problem}. The JSON files show no more than that, and it will not open again. What is in memory is whole: save it elsewhere.`,
+    );
+    this.#host.onFault(fault);
+    for (const name of names) if (!faults.has(name) && this.#lagging.putOff(name)) faults.set(name, fault);
   }
 
   #request(): StationRequest {

@@ -1,7 +1,17 @@
 // One thing wrong with one file of a closed store, opened as a program opens it: the right state, or a refusal that says
 // why. test/crash/damage.test.ts does every bit and every length of the truth; here are all the other files too.
 
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openReadOnly } from '../../src/index.js';
@@ -160,4 +170,26 @@ it('what cannot be read at opening is that error, with the path, and never an em
   const refusal = { code: 'EISDIR', path, message: expect.stringContaining(path) };
   await expect(openStore(directory)).rejects.toMatchObject(refusal);
   await expect(openReadOnly(directory)).rejects.toMatchObject(refusal);
+});
+
+it('rot that is noticed while the store is open is told, and a file that is behind is no success', async () => {
+  const directory = folder();
+  const store = await openStore(directory, { projectDelayMs: 60_000 });
+  const doc = await store.doc('a', { initial: { n: 0, text: '' } });
+  await store.flush({ projected: true });
+  for (let n = 1; n <= 20; n++) {
+    doc.update((s) => {
+      s.n = n;
+      s.text = `${n}`.repeat(50);
+    });
+    await store.flush();
+  }
+  const [tail] = readdirSync(join(directory, '.holdfast')).filter((name) => name.endsWith('.tail'));
+  const handle = openSync(join(directory, '.holdfast', tail as string), 'r+');
+  writeSync(handle, 'rot', 1500);
+  closeSync(handle);
+  await expect(store.flush({ projected: true })).rejects.toMatchObject({ code: 'HF_DAMAGED' });
+  expect(store.health().lastFault).toMatchObject({ code: 'HF_DAMAGED' });
+  expect(doc.state.n).toBe(20);
+  await store.close();
 });

@@ -174,8 +174,9 @@ describe('failNext', () => {
     await store.flush({ projected: true });
     disk.failNext('rename', 'EROFS');
     doc.update((s) => void (s.n = 1));
-    await store.flush({ projected: true });
+    await expect(store.flush({ projected: true })).rejects.toMatchObject({ code: 'HF_IO' });
     expect(faults).toEqual(['HF_IO']);
+    expect(doc.durableVersion).toBe(doc.version);
     expect(JSON.parse(disk.readFile('a.json'))).toEqual({ n: 0 });
     await store.flush({ projected: true });
     expect(JSON.parse(disk.readFile('a.json'))).toEqual({ n: 1 });
