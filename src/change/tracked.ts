@@ -14,8 +14,9 @@ import type { Op } from './ops.js';
 import { type Container, copyPlain, isContainer, type Plain, setOwn } from './plain.js';
 import { weighMarks } from './weigh.js';
 
-export type DeepReadonly<T> = T extends (infer Item)[]
-  ? readonly DeepReadonly<Item>[]
+/** Text and numbers first: a branded one is an object to the compiler too. Lists and tuples stay what they are. */
+export type DeepReadonly<T> = T extends string | number | boolean | null | undefined
+  ? T
   : T extends object
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
