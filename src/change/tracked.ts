@@ -4,14 +4,15 @@ import type { ZodType } from 'zod';
 import { HoldfastError, type Path, showPath } from '../errors.js';
 import type { Changes } from './changes.js';
 import { collectOps } from './collect.js';
-import { assertRoot, copyIn, isPlainObject } from './copy-in.js';
+import { assertRoot, copyIn } from './copy-in.js';
 import { reconcile } from './diff.js';
 import { DraftNode, Session } from './draft.js';
 import { growText } from './edit.js';
 import { handleOf } from './handles.js';
 import { changedPaths, Marks } from './marks.js';
 import type { Op } from './ops.js';
-import { type Container, copyPlain, isContainer, type Plain, setOwn } from './plain.js';
+import { type Container, copyPlain } from './plain.js';
+import { release } from './release.js';
 import { weighMarks } from './weigh.js';
 
 /** Text and numbers first: a branded one is an object to the compiler too. Lists and tuples stay what they are. */
@@ -208,28 +209,4 @@ export function append<D extends object, K extends keyof D & (string | number)>(
   if (!node.isLive) throw new HoldfastError('HF_DRAFT', 'The draft was used after its update ended.');
   if (typeof text !== 'string') throw new TypeError(`Expected \`text\` to be a string, got ${typeof text}`);
   growText(node, key, text);
-}
-
-/** A recipe's result with every draft in it made plain. */
-function release(value: unknown, depth = 0): unknown {
-  if (!isContainer(value)) return value;
-  const handle = handleOf(value);
-  if (handle !== undefined) return copyPlain(handle.raw);
-  if (depth > 100 || (!Array.isArray(value) && !isPlainObject(value))) return value;
-  if (Array.isArray(value)) {
-    const items = value.map((item) => release(item, depth + 1));
-    return items.some((item, index) => item !== value[index]) ? items : value;
-  }
-  return releaseObject(value, depth);
-}
-
-function releaseObject(value: Plain, depth: number): Plain {
-  let hasDrafts = false;
-  const copy: Plain = {};
-  for (const key of Object.keys(value)) {
-    const item = release(value[key], depth + 1);
-    hasDrafts ||= item !== value[key];
-    setOwn(copy, key, item);
-  }
-  return hasDrafts ? copy : value;
 }

@@ -364,6 +364,19 @@ describe('updates', () => {
     expect(wrapped.other).toBeInstanceOf(Map);
   });
 
+  it('returns a result whose objects point at each other as it is, without walking it for ever', () => {
+    const { doc } = track({ item: { n: 1 } });
+    const top: { kids: unknown[] } = { kids: [] };
+    for (let kid = 0; kid < 3; kid++) top.kids.push({ top });
+    expect(doc.update(() => top)).toBe(top);
+    const shared = doc.update((s) => {
+      const both = { item: s.item };
+      return { left: both, right: both };
+    });
+    expect(shared).toEqual({ left: { item: { n: 1 } }, right: { item: { n: 1 } } });
+    expect(shared.left).toBe(shared.right);
+  });
+
   it('refuses a promise, undoes its changes, and lets it fail without ending the program', async () => {
     const { doc } = track({ a: 1 });
     const recipe = async (s: { a: number }) => {
