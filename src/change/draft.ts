@@ -202,7 +202,8 @@ export class DraftNode implements ProxyHandler<Container>, Handle, Destination {
   }
 
   defineProperty(target: Container, key: string | symbol, descriptor: PropertyDescriptor): boolean {
-    if (!('value' in descriptor) || descriptor.enumerable === false || descriptor.writable === false) {
+    const { enumerable, writable, configurable } = descriptor;
+    if (!('value' in descriptor) || enumerable === false || writable === false || configurable === false) {
       throw new TypeError(`Cannot define ${String(key)} on a draft: only plain, writable values can be stored`);
     }
     return this.set(target, key, descriptor.value, this.proxy);

@@ -207,6 +207,8 @@ export function append<D extends object, K extends keyof D & (string | number)>(
   if (!(node instanceof DraftNode))
     throw new TypeError('Expected `draft` to be a draft from `update`, got another value');
   if (!node.isLive) throw new HoldfastError('HF_DRAFT', 'The draft was used after its update ended.');
+  if (typeof key !== 'string' && typeof key !== 'number')
+    throw new TypeError(`Expected \`key\` to be a string or a number, got ${typeof key}`);
   if (typeof text !== 'string') throw new TypeError(`Expected \`text\` to be a string, got ${typeof text}`);
   growText(node, key, text);
 }

@@ -277,6 +277,11 @@ describe('refusals', () => {
     expect(() => doc.update((s) => void Object.setPrototypeOf(s, null))).toThrow(TypeError);
     expect(() => doc.update((s) => void (Object.create(s).a = 2))).toThrow(TypeError);
     expect(() => doc.update((s) => void Object.defineProperty(s, 'b', { get: () => 1 }))).toThrow(TypeError);
+    // Refused before it is stored: a recipe that catches the refusal has not stored it.
+    doc.update((s) => {
+      const fixed = { value: 2, enumerable: true, writable: true, configurable: false };
+      expect(() => Object.defineProperty(s, 'fixed', fixed)).toThrow('only plain, writable values can be stored');
+    });
     doc.update((s) => void Object.defineProperty(s, 'b', { value: 2, enumerable: true, writable: true }));
     expect(doc.state).toEqual({ a: 1, b: 2 });
   });
@@ -410,6 +415,11 @@ describe('updates', () => {
     expect(replica()).toEqual({ out: 'abcd\ud83d', list: ['xy'], late: 'new' });
     expect(() => doc.update((s) => append(s as never, 'list', 'z'))).toThrow(TypeError);
     expect(() => append({ a: 'x' }, 'a', 'z')).toThrow(TypeError);
+    const notAKey = Symbol('key') as never;
+    expect(() => doc.update((s) => append(s, notAKey, 'z'))).toThrow(
+      'Expected `key` to be a string or a number, got symbol',
+    );
+    expect(Object.keys(doc.state)).toEqual(['out', 'list', 'late']);
     expect(() => doc.update((s) => append(s, 'out', 5 as never))).toThrow(TypeError);
   });
 
