@@ -78,17 +78,23 @@ class Walk {
     // What it resolves to says more than the function that does.
     if (def.type === 'lazy') return `lazy ${this.#value(innerType)}`;
     if (def.type === 'custom' && typeof def.fn !== 'function') throw new Opaque();
-    return this.#fields(def as unknown as Record<string, unknown>);
+    return this.#definition(def as unknown as Record<string, unknown>);
   }
 
   #check({ _zod: { def } }: { _zod: { def: Record<string, unknown> } }): string {
     if (def.check === 'custom' && typeof def.fn !== 'function') throw new Opaque();
-    return this.#fields(def);
+    return this.#definition(def);
   }
 
-  #fields(value: Record<string, unknown>): string {
-    // `error` only says it in other words.
-    const keys = Object.keys(value).filter((key) => key !== 'error');
+  /** `error` only says a refusal in other words. Only here: in a shape it is a property like any other. */
+  #definition(def: Record<string, unknown>): string {
+    return this.#fields(
+      def,
+      Object.keys(def).filter((key) => key !== 'error'),
+    );
+  }
+
+  #fields(value: Record<string, unknown>, keys = Object.keys(value)): string {
     return `{${keys.map((key) => `${JSON.stringify(key)}:${this.#value(value[key])}`).join()}}`;
   }
 

@@ -29,11 +29,24 @@ describe('a fingerprint', () => {
       otherDefault: () => z.object({ a: z.string().default('y'), b: z.number() }),
       refined: () => z.object({ a: z.string(), b: z.number().refine((n) => n > 1) }),
       refinedOther: () => z.object({ a: z.string(), b: z.number().refine((n) => n > 2) }),
+      // A name that means something in zod's own definitions.
+      error: () => z.object({ error: z.string() }),
+      errorNumber: () => z.object({ error: z.number() }),
+      noError: () => z.object({}),
+      enumError: () => z.enum({ error: 'error', done: 'done' }),
+      enumErrorOther: () => z.enum({ error: 'failed', done: 'done' }),
+      defaultError: () => z.object({ last: z.looseObject({}).default({ error: 1 }) }),
+      defaultErrorOther: () => z.object({ last: z.looseObject({}).default({ error: 2 }) }),
     };
     const prints = Object.values(make).map((one) => fingerprintOf(one()));
     expect(Object.values(make).map((one) => fingerprintOf(one()))).toEqual(prints);
     expect(new Set(prints).size).toBe(prints.length);
     expect(prints.every((one) => /^[0-9a-f]{32}$/.test(one ?? ''))).toBe(true);
+  });
+
+  it('does not depend on the words of a refusal', () => {
+    const schema = (error: string) => z.object({ a: z.string({ error }).min(2, error) });
+    expect(fingerprintOf(schema('one'))).toBe(fingerprintOf(schema('other')));
   });
 
   it('ends for schemas that contain themselves, and tells them apart', () => {
