@@ -21,6 +21,8 @@ export interface Command {
   options: Record<string, { type: 'string' | 'boolean'; short?: string; value?: string; help: string }>;
   /** Whole command lines, each with what it does. */
   examples: readonly (readonly [line: string, meaning: string])[];
+  /** There is no use in going on when nobody reads its answer any more. Anything else goes on to its end. */
+  endsWithReader?: true;
   /** The exit code. What went wrong is thrown: a HoldfastError is shown as one line, a TypeError as misuse. */
   run(words: Words, terminal: Terminal): Promise<number>;
 }

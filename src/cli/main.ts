@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { isCode } from '../disk/faults.js';
 import type { LockHolder } from '../disk/lock-refusal.js';
 import { HoldfastError } from '../errors.js';
 import { type Command, EXIT, parseOptions } from './command.js';
@@ -20,6 +21,7 @@ async function main(words: readonly string[], terminal: Terminal): Promise<numbe
     return say(terminal, about === undefined ? helpForAll(COMMANDS, terminal) : helpFor(about, terminal));
   }
   const command = commandOf(name);
+  endsWithReader = command.endsWithReader === true;
   if (rest.includes('--help') || rest.includes('-h')) return say(terminal, helpFor(command, terminal));
   return command.run(parse(command, rest), terminal);
 }
@@ -39,7 +41,7 @@ function parse(command: Command, args: string[]) {
   try {
     return parseArgs({ args, options: parseOptions(command), allowPositionals: true });
   } catch (error) {
-    const [what] = (error as Error).message.split('. ');
+    const [what] = (error as Error).message.split(/\.\s/);
     throw new TypeError(`${what}. See holdfast ${command.name} --help`);
   }
 }
@@ -58,29 +60,42 @@ function fail(error: unknown, terminal: Terminal, isDebug: boolean): number {
 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (!(error instanceof HoldfastError)) return error.message.split('\n')[0] as string;
+  if (!(error instanceof HoldfastError)) {
+    const message = error.message.split('\n')[0] as string;
+    return isCode(error, 'EACCES', 'EPERM') ? `${message}. Run it as the user whose program it is` : message;
+  }
   // The message is for programs; here the same is a word on the command line.
   const canTakeOver = error.code === 'HF_LOCKED' && (error.details as LockHolder | undefined)?.canTakeOver === true;
   const code = canTakeOver ? ' Here: --takeover (HF_LOCKED)' : ` (${error.code})`;
   return `${error.message.split('\n')[0]}${code}`;
 }
 
+const isDebug = process.argv.includes(DEBUG);
 const ending = new AbortController();
 const terminal = processTerminal(ending.signal);
+let endsWithReader = false;
 // Ctrl-C: a command that waits ends by itself. The second one ends the process, whatever it is doing.
 process.once('SIGINT', () => ending.abort());
-// `holdfast log | head`: whoever read has seen enough.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(EXIT.sound);
+  // `holdfast log | head`: whoever read has seen enough.
+  if (error.code === 'EPIPE' && endsWithReader) process.exit(EXIT.sound);
+  // What writes is not left half done, and what checks still has its exit code to give.
+  if (error.code === 'EPIPE') return;
+  if (!process.exitCode) terminal.note(`holdfast: The answer could not be written: ${error.message}`);
+  process.exitCode ||= EXIT.unknown;
+  if (endsWithReader) process.exit();
 });
+// Nowhere is left to say so; the exit code still tells.
+process.stderr.on('error', () => undefined);
+// Node's own exit code for it would mean that the store is damaged.
+process.on('uncaughtException', (error) => process.exit(fail(error, terminal, isDebug)));
 
 const words = process.argv.slice(2).filter((word) => word !== DEBUG);
 main(words, terminal).then(
   (code) => {
-    process.exitCode = code;
+    process.exitCode = code || process.exitCode;
   },
   (error: unknown) => {
-    process.exitCode = fail(error, terminal, process.argv.includes(DEBUG));
+    process.exitCode = fail(error, terminal, isDebug);
   },
 );

@@ -2,7 +2,7 @@
 // and missing stores.
 
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { flip, folder, hiddenFiles, Life, LOOP, type Loop, traces } from '../inspect/support.js';
@@ -286,6 +286,54 @@ describe('a running store', () => {
 
 describe.skipIf(!hasTmux)(`in a terminal${WITHOUT_TMUX}`, () => {
   it('colours what it says, cuts lines where the window ends, and leaves colours away when asked to', async () => {
+describe('when its answer cannot be written', () => {
+  /** In a shell; the exit code is that of the command, not of who reads. */
+  function piped(words: string, behind: string): { code: number; err: string } {
+    const line = `${process.execPath} ${CLI} ${words} ${behind}; echo "code \${PIPESTATUS[0]}" >&2`;
+    const { stderr } = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
+    const [, err = '', code] = /^(.*)code (\d+)\n$/s.exec(stderr) ?? [];
+    return { code: Number(code), err };
+  }
+
+  it('verify and inspect still say by their exit code what they found', async () => {
+    const directory = await saved();
+    const broken = await saved();
+    flip(hiddenFiles(broken, '.tail')[0] as string, 400);
+    expect(piped(`verify ${directory} ${broken}`, '| true')).toEqual({ code: 1, err: '' });
+    expect(piped(`verify ${broken} ${directory}`, '| head -1 >/dev/null')).toEqual({ code: 1, err: '' });
+    expect(piped(`inspect ${broken}`, '| true')).toEqual({ code: 1, err: '' });
+    expect(piped(`verify ${folder()}`, '2>&1 | true')).toEqual({ code: 2, err: '' });
+  });
+
+  it.skipIf(!existsSync('/dev/full'))(
+    'a full disk is one line, and no exit code that means something else',
+    async () => {
+      const directory = await saved();
+      const expected = {
+        code: 2,
+        err: expect.stringMatching(/^holdfast: The answer could not be written: ENOSPC.*\n$/),
+      };
+      for (const words of [
+        `verify ${directory}`,
+        `show ${directory} loop`,
+        `export ${directory} loop`,
+        `log ${directory}`,
+      ])
+        expect(piped(words, '> /dev/full'), words).toEqual(expected);
+      flip(hiddenFiles(directory, '.tail')[0] as string, 400);
+      expect(piped(`verify ${directory}`, '> /dev/full')).toMatchObject({ code: 1 });
+    },
+  );
+
+  it('what nobody foresaw is one line, too, and does not pass for damage', async () => {
+    const bug = `data:text/javascript,const { stdout } = process; const write = stdout.write.bind(stdout);
+      stdout.write = (text) => { setImmediate(() => { throw new Error('a bug'); }); return write(text); };`;
+    const args = ['--import', bug, CLI, 'watch', await saved(), '--every', '0.1'];
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 10_000 });
+    expect([status, stderr]).toEqual([2, 'holdfast: a bug\n']);
+  });
+});
+
     const directory = await saved();
     const terminal = new Terminal(directory);
     terminal.run('diff', '.', 'loop', '9', '7');

@@ -1,6 +1,7 @@
 // The commands that write, as a person uses them: in a pipe and in a terminal.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -19,7 +20,7 @@ import {
   withRottenBase,
 } from '../mend/support.js';
 import { folder, json } from '../store/support.js';
-import { hasTmux, holdfast, liveLoop, Terminal, WITHOUT_TMUX } from './support.js';
+import { CLI, hasTmux, holdfast, liveLoop, Terminal, WITHOUT_TMUX } from './support.js';
 
 let sound: string;
 beforeAll(async () => {
@@ -86,6 +87,14 @@ describe('repair in a pipe', () => {
     if (quarantined(directory).length > 0) expect(done.out).toContain(`Kept in ${hidden(directory, 'quarantine')}:`);
     expect(done.out.match(/^ {2}\d{6}-\S+$/gm)?.map((line) => line.trim()) ?? []).toEqual(quarantined(directory));
   });
+});
+
+it('repair is done to its end, also when nobody reads on', () => {
+  const directory = rotten(copyOf(sound));
+  const line = `${process.execPath} ${CLI} repair ${directory} --yes | head -1 >/dev/null; exit \${PIPESTATUS[0]}`;
+  const { status, stderr } = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([0, '']);
+  expect(holdfast(['verify', directory])).toMatchObject({ code: 0 });
 });
 
 describe('errors', () => {

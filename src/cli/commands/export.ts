@@ -18,6 +18,7 @@ export const exportCommand: Command = {
     ['holdfast export .agent events -f jsonl | tail -3', 'The last three entries of a log.'],
     ['holdfast export .agent loop -f msgpack > loop.msgpack', 'For programs that read MessagePack.'],
   ],
+  endsWithReader: true,
   run: async (words, terminal) => {
     const [path = '', name] = takeWords(words, 'DIR', '[DOC]');
     const format = formatFrom(words.values.format ?? 'json');

@@ -32,6 +32,7 @@ export const log: Command = {
     ["holdfast log .agent --json | jq -r '.documents[].name' | sort | uniq -c", 'Which document changes most.'],
   ],
   run: async (words, terminal) => {
+  endsWithReader: true,
     const [path = ''] = takeWords(words, 'DIR');
     const options = optionsFrom(words);
     const textOf = words.values.json === true ? JSON.stringify : textFor(terminal);

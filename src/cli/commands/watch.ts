@@ -28,6 +28,7 @@ export const watch: Command = {
     ['holdfast watch loop.json', 'A loop: how far it is, and how long it will take.'],
     ['holdfast watch .agent --every 60 >> watch.log', 'In a pipe or a file: one plain line per look.'],
   ],
+  endsWithReader: true,
   run: async (words, terminal) => {
     const [path = ''] = takeWords(words, 'DIR');
     const { every, total } = words.values;
