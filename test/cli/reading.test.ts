@@ -82,6 +82,12 @@ describe('in a pipe', () => {
       /^ +10 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}events {2}\(log\) \+= \{"n":4\}\n +9 {2}.* {2}loop {2}completed \+= "item-4"\n +loop {2}outputs\["item-4"\] = \{"tokens":4\}\n$/,
     );
     expect(log('--doc', 'events', '--since', '4').out.match(/\(log\)/g)).toHaveLength(3);
+    expect(log('--doc', 'event')).toMatchObject({ code: 0, out: '', err: expect.stringContaining("changed 'event'") });
+    // A time as it is shown leads to the commit that it is shown for.
+    const shownTime = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/.exec(log('-n', '1').out)?.[0] as string;
+    const then = holdfast(['show', directory, 'loop', '--at', shownTime, '--path', 'completed[3]']);
+    expect(then).toMatchObject({ code: 0, out: '"item-4"\n' });
+    expect(log('--since', shownTime).out).toContain('item-4');
     const lines = log('--json').out.trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line).seq)).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
     const shown = holdfast(['show', directory, 'loop', '--at', '5', '--path', 'completed']);
@@ -116,7 +122,13 @@ describe('in a pipe', () => {
         ['show', directory, 'loop', '--at', '99'],
         /^holdfast: There is no commit 99 .* the newest one is 10\. \(HF_MISSING\)/,
       ],
-      [['show', directory, 'loop', '--at', '1999-12-31'], /^holdfast: Nothing is kept from 1999-12-31/],
+      [['show', directory, 'loop', '--at', '1999-12-31T00:00Z'], /^holdfast: Nothing is kept from 1999-12-31/],
+      [['show', directory, 'lop'], /^holdfast: There was no document 'lop' .* See holdfast inspect .*\(HF_MISSING\)/],
+      [
+        ['show', directory, 'loop', '--at', '-5'],
+        /^holdfast: Option '--at' argument is ambiguous\. See holdfast show --help/,
+      ],
+      [['show', directory, 'loop', '--path', '["\\x"]'], /^holdfast: Expected --path like/],
       [['diff', directory, 'loop'], /^holdfast: Expected DIR DOC A \[B\]/],
       [
         ['inspect', join(directory, 'loop.json')],

@@ -120,6 +120,7 @@ describe('errors', () => {
     [['repair'], 'got no DIR'],
     [['repair', 'a', 'b'], 'got "b" as well'],
     [['restore', '.', 'x'], 'Expected --to'],
+    [['restore', '.', 'x', '--to', 'item-5'], "got 'item-5'"],
     [['restore', '.', 'x', '--to', 'soon'], "got 'soon'"],
     [['export', '.', 'x', '-f', 'xml'], 'json, jsonl, msgpack'],
     [['watch', '.', '--every', '0'], 'Expected --every'],

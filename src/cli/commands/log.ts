@@ -69,6 +69,8 @@ function optionsFrom({ values: { doc, since, limit } }: Words): HistoryOptions {
   }
   if (typeof limit === 'string') {
     if (!/^\d+$/.test(limit)) throw new TypeError(`Expected --limit to be a number, got '${limit}'`);
+    // From the beginning of the second that is named.
+    if (moment instanceof Date) moment.setMilliseconds(0);
     options.limit = Number(limit);
   }
   return options;
