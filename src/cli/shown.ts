@@ -1,4 +1,4 @@
-// Paths and amounts as people read them.
+// Paths, amounts and texts as people read them.
 
 import { relative, sep } from 'node:path';
 
@@ -21,4 +21,10 @@ export function shownBytes(bytes: number): string {
 
 export function counted(count: number, what: string): string {
   return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** Text from a store, for a terminal: whatever it holds, it moves no cursor and sets no colour. */
+export function harmless(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are replaced
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '�');
 }

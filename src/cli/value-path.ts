@@ -9,13 +9,25 @@ export function parsePath(text: string): Path {
   const path: (string | number)[] = [];
   for (let rest = text; rest !== ''; ) {
     const match = PART.exec(rest);
-    if (match === null) throw new TypeError(`Expected --path like outputs.item[3] or outputs["item 7"], got '${text}'`);
+    if (match === null) throw notAPath(text);
     const [whole, index, quoted, key] = match;
     if (index !== undefined) path.push(Number(index));
-    else path.push(quoted === undefined ? (key as string) : String(JSON.parse(quoted)));
+    else path.push(quoted === undefined ? (key as string) : unquoted(quoted, text));
     rest = rest.slice(whole.length);
   }
   return path;
+}
+
+function unquoted(quoted: string, text: string): string {
+  try {
+    return String(JSON.parse(quoted));
+  } catch (error) {
+    throw notAPath(text, error);
+  }
+}
+
+function notAPath(text: string, cause?: unknown): TypeError {
+  return new TypeError(`Expected --path like outputs.item[3] or outputs["item 7"], got '${text}'`, { cause });
 }
 
 const SHOWN_MAX = 8;

@@ -52,7 +52,10 @@ function stateAt(places: Places, history: NewestFirst, name: string, asked: numb
   if (reached < seq) throw notYet(places, seq, reached);
   const found = follower.documents.get(name);
   if (found === undefined)
-    throw new HoldfastError('HF_MISSING', `There was no '${name}' in ${places.directory} at commit ${seq}.`);
+    throw new HoldfastError(
+      'HF_MISSING',
+      `There was no document '${name}' in ${places.directory} at commit ${seq}. See holdfast inspect for what there is.`,
+    );
   const { state, version, schemaVersion } = found;
   return { kind: 'commit', name, state, seq, version, schemaVersion };
 }

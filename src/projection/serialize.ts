@@ -69,8 +69,15 @@ export function parse(bytes: Uint8Array): Parsed {
   try {
     return { kind: 'value', value: JSON.parse(decoder.decode(bytes)) };
   } catch (error) {
-    return { kind: 'unparseable', reason: error instanceof Error ? error.message : String(error) };
+    return { kind: 'unparseable', reason: reasonOf(error) };
   }
+}
+
+/** It quotes the file. Line breaks and other control characters of a damaged one do not belong into messages. */
+function reasonOf(error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are replaced
+  return reason.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ');
 }
 
 /** True when the value would be written as exactly this text: the same data, key order included. */

@@ -145,6 +145,19 @@ describe('in a pipe', () => {
     expect(holdfast(['show', directory, 'loop', '--at', '99', '--debug']).err).toMatch(/\n +at /);
   });
 
+  it('what a text holds moves no cursor: JSON leaves the second set of control characters as they are', () => {
+    const life = new Life();
+    life.make('loop', LOOP);
+    life.change<Loop>('loop', (loop) => void (loop.text = '\u009b31m'));
+    life.change<Loop>('loop', (loop) => void (loop.outputs['\u009bJ'] = { tokens: 1 }));
+    life.truth.close();
+    const log = holdfast(['log', life.directory]).out;
+    expect(log).toContain('loop  text = "�31m"');
+    const diff = holdfast(['diff', life.directory, 'loop', '1', '3']).out;
+    expect(diff).toContain('+ text = "�31m"');
+    expect(log + diff).not.toContain('\u009b');
+  });
+
   it('verify tells by its exit code', async () => {
     const directory = await saved();
     const sound = holdfast(['verify', directory]);
@@ -153,12 +166,12 @@ describe('in a pipe', () => {
     writeFileSync(join(directory, 'loop.json'), '{"completed":[]}');
     const edited = holdfast(['verify', directory]);
     expect(edited.code).toBe(1);
-    expect(edited.out).toMatch(/edited\? +.*loop\.json holds other data.*\n {2}next: holdfast adopt /);
+    expect(edited.out).toMatch(/edited\? +.*loop\.json holds other data.*\n {2}next: npx holdfast adopt /);
     flip(hiddenFiles(directory, '.tail')[0] as string, 400);
     const damaged = holdfast(['verify', directory, folder()]);
     expect(damaged.code).toBe(1);
     expect(damaged.out).toMatch(
-      / {2}damaged\n.*\n {2}does not open .*tail is damaged at byte \d+: commits? .* cannot be read\n {2}next: .*holdfast repair/,
+      / {2}damaged\n.*\n {2}does not open .*tail is damaged at byte \d+: commits? .* cannot be read\n {2}next: .*npx holdfast repair/,
     );
     expect(damaged.err).toMatch(/could not tell: .* holds no store/);
     const [line, other] = holdfast(['verify', directory, folder(), '--json']).out.trimEnd().split('\n');
@@ -273,31 +286,6 @@ describe('a damaged store', () => {
   });
 });
 
-describe('a running store', () => {
-  it('is inspected, followed and verified while another process writes it', async () => {
-    const file = join(folder(), 'state.json');
-    await liveLoop(file);
-    const summary = JSON.parse(holdfast(['inspect', file, '--json']).out);
-    expect(summary).toMatchObject({ health: { kind: 'sound' }, owner: { kind: 'held', pid: expect.any(Number) } });
-    expect(holdfast(['inspect', file]).out).toMatch(/open in +process \d+ on /);
-    expect(holdfast(['verify', file]).code).toBe(0);
-    const following = start(
-      `import { spawn } from 'node:child_process';
-       const child = spawn(process.execPath, [${JSON.stringify(CLI)}, 'log', ${JSON.stringify(file)}, '-f', '-n', '2', '--json'], { stdio: ['ignore', 'inherit', 'inherit'] });
-       process.stdin.on('data', () => child.kill('SIGINT'));
-       child.on('exit', (code, signal) => { console.log('exit ' + (signal ?? code)); process.exit(0); });`,
-    );
-    while (following.lines.length < 8) await new Promise((resolve) => setTimeout(resolve, 20));
-    following.write('stop\n');
-    expect(await following.line('exit')).toBe('exit 0');
-    const seqs = following.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line).seq as number);
-    expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] as number) + index));
-    expect((await following.ended).stderr).toBe('');
-  });
-});
-
-describe.skipIf(!hasTmux)(`in a terminal${WITHOUT_TMUX}`, () => {
-  it('colours what it says, cuts lines where the window ends, and leaves colours away when asked to', async () => {
 describe('when its answer cannot be written', () => {
   /** In a shell; the exit code is that of the command, not of who reads. */
   function piped(words: string, behind: string): { code: number; err: string } {
@@ -346,6 +334,31 @@ describe('when its answer cannot be written', () => {
   });
 });
 
+describe('a running store', () => {
+  it('is inspected, followed and verified while another process writes it', async () => {
+    const file = join(folder(), 'state.json');
+    await liveLoop(file);
+    const summary = JSON.parse(holdfast(['inspect', file, '--json']).out);
+    expect(summary).toMatchObject({ health: { kind: 'sound' }, owner: { kind: 'held', pid: expect.any(Number) } });
+    expect(holdfast(['inspect', file]).out).toMatch(/open in +process \d+ on /);
+    expect(holdfast(['verify', file]).code).toBe(0);
+    const following = start(
+      `import { spawn } from 'node:child_process';
+       const child = spawn(process.execPath, [${JSON.stringify(CLI)}, 'log', ${JSON.stringify(file)}, '-f', '-n', '2', '--json'], { stdio: ['ignore', 'inherit', 'inherit'] });
+       process.stdin.on('data', () => child.kill('SIGINT'));
+       child.on('exit', (code, signal) => { console.log('exit ' + (signal ?? code)); process.exit(0); });`,
+    );
+    while (following.lines.length < 8) await new Promise((resolve) => setTimeout(resolve, 20));
+    following.write('stop\n');
+    expect(await following.line('exit')).toBe('exit 0');
+    const seqs = following.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line).seq as number);
+    expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] as number) + index));
+    expect((await following.ended).stderr).toBe('');
+  });
+});
+
+describe.skipIf(!hasTmux)(`in a terminal${WITHOUT_TMUX}`, () => {
+  it('colours what it says, cuts lines where the window ends, and leaves colours away when asked to', async () => {
     const directory = await saved();
     const terminal = new Terminal(directory);
     terminal.run('diff', '.', 'loop', '9', '7');

@@ -220,13 +220,23 @@ describe('adopt, restore, import, export, gc in a pipe', () => {
     expect(holdfast(['export', sound, 'events', '-f', 'jsonl']).out.split('\n')).toHaveLength(ITEMS + 1);
   });
 
+  it('what cannot be imported is quoted on one line, with the next step behind it', () => {
+    const there = folder();
+    writeFileSync(join(there, 'notes.json'), 'hello\n\x1b[31m');
+    const { code, err } = holdfast(['import', 'notes.json'], { cwd: there });
+    expect(code).toBe(1);
+    expect(err).toMatch(ONE_LINE);
+    expect(err).toMatch(/notes\.json is not whole JSON \(.*\)\. Nothing was touched\. Mend it, then import it/);
+    expect(err).not.toContain('\x1b');
+  });
+
   it('gc lists what would go, and removes it with --yes', () => {
     const directory = copyOf(sound);
     writeFileSync(hidden(directory, 'quarantine/000001-old.json'), 'x'.repeat(2048));
+    const since = new Date(2026, 10, 18, 3, 4, 5);
+    utimesSync(hidden(directory, 'quarantine/000001-old.json'), since, since);
     const dry = holdfast(['gc', directory]);
-    expect(dry.out).toMatch(
-      /2\.0 KiB {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}000001-old\.json\nWould be removed: 1 file, 2\.0 KiB\./,
-    );
+    expect(dry.out).toMatch(/2\.0 KiB {2}2026-11-18 03:04 {2}000001-old\.json\nWould be removed: 1 file, 2\.0 KiB\./);
     expect(quarantined(directory)).toHaveLength(1);
     expect(holdfast(['gc', directory, '-y']).out).toContain('removed  1 file, 2.0 KiB.');
     expect(quarantined(directory)).toEqual([]);

@@ -8,6 +8,7 @@ import { valueText } from '../change-text.js';
 import { type Command, EXIT, type Words } from '../command.js';
 import { type Difference, differences } from '../differences.js';
 import { momentFrom } from '../moment.js';
+import { harmless } from '../shown.js';
 import type { Terminal } from '../terminal.js';
 
 export const diff: Command = {
@@ -53,19 +54,23 @@ function take({ positionals }: Words): {
 }
 
 function showDifference(difference: Difference, terminal: Terminal): void {
-  const place = showPath(difference.path);
+  const place = harmless(showPath(difference.path));
   switch (difference.kind) {
     case 'added':
-      terminal.line(terminal.paint('green', `+ ${place} = ${valueText(difference.after)}`));
+      terminal.line(terminal.paint('green', `+ ${place} = ${shownValue(difference.after)}`));
       return;
     case 'removed':
-      terminal.line(terminal.paint('red', `- ${place} = ${valueText(difference.before)}`));
+      terminal.line(terminal.paint('red', `- ${place} = ${shownValue(difference.before)}`));
       return;
     case 'changed':
-      terminal.line(terminal.paint('red', `- ${place} = ${valueText(difference.before)}`));
-      terminal.line(terminal.paint('green', `+ ${place} = ${valueText(difference.after)}`));
+      terminal.line(terminal.paint('red', `- ${place} = ${shownValue(difference.before)}`));
+      terminal.line(terminal.paint('green', `+ ${place} = ${shownValue(difference.after)}`));
       return;
     default:
       difference satisfies never;
   }
+}
+
+function shownValue(value: unknown): string {
+  return harmless(valueText(value));
 }

@@ -4,6 +4,7 @@ import { basename, dirname } from 'node:path';
 import { planSweep, sweep, type Waste } from '../../mend/sweep.js';
 import { type Command, EXIT } from '../command.js';
 import { counted, shownBytes, shownPath } from '../shown.js';
+import { shownTime } from '../shown-time.js';
 import type { Terminal } from '../terminal.js';
 import { isConfirmed, TAKEOVER, takeWords, YES } from '../writing.js';
 
@@ -50,5 +51,5 @@ function amountOf(waste: readonly Waste[]): string {
 }
 
 function minuteOf(time: Date): string {
-  return time.toISOString().slice(0, 16).replace('T', ' ');
+  return shownTime(time).slice(0, '2026-11-18 20:14'.length);
 }

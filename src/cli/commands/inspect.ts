@@ -1,5 +1,6 @@
 // `holdfast inspect`: what there is, or a document of it.
 
+import { commandLine } from '../../command-line.js';
 import type { Holder } from '../../disk/lock.js';
 import { at } from '../../inspect/at.js';
 import { inspect, type Summary } from '../../inspect/summary.js';
@@ -89,7 +90,7 @@ function showHealth({ health, directory }: Summary, terminal: Terminal): void {
   const count = lost === null ? '' : `, ${counted(lost.to - lost.from + 1, 'commit')} lost`;
   terminal.line(`  ${'health'.padEnd(13)}${terminal.paint('red', 'damaged')}: whole up to commit ${soundSeq}${count}`);
   for (const problem of problems) terminal.line(`  ${''.padEnd(13)}${problem}`);
-  terminal.line(`  ${''.padEnd(13)}next: holdfast verify ${shownPath(directory)}, then holdfast repair`);
+  terminal.line(`  ${''.padEnd(13)}next: ${commandLine('repair', shownPath(directory))} shows what can be saved`);
 }
 
 function ownerText(owner: Holder): string {

@@ -6,6 +6,7 @@ import type { ChangedDocument } from '../../journal/frame-changes.js';
 import { changeText } from '../change-text.js';
 import { type Command, EXIT, type Words } from '../command.js';
 import { momentFrom } from '../moment.js';
+import { harmless } from '../shown.js';
 import { shownTime } from '../shown-time.js';
 import type { Terminal } from '../terminal.js';
 import { takeWords } from '../writing.js';
@@ -31,8 +32,8 @@ export const log: Command = {
     ['holdfast log .agent --follow', 'What a running program saves, as it does.'],
     ["holdfast log .agent --json | jq -r '.documents[].name' | sort | uniq -c", 'Which document changes most.'],
   ],
-  run: async (words, terminal) => {
   endsWithReader: true,
+  run: async (words, terminal) => {
     const [path = ''] = takeWords(words, 'DIR');
     const options = optionsFrom(words);
     const textOf = words.values.json === true ? JSON.stringify : textFor(terminal);
@@ -47,7 +48,9 @@ export const log: Command = {
     }
     // A million commits are not a million calls; in a terminal each is shown as it is found.
     let waiting = '';
+    let isNothing = options.limit !== 0;
     for await (const step of untilStopped(history(path, options), terminal)) {
+      isNothing = false;
       waiting += take(step);
       if (waiting.length < BATCH_CHARS && !terminal.isLive) continue;
       terminal.write(waiting);
@@ -55,6 +58,7 @@ export const log: Command = {
       waiting = '';
     }
     terminal.write(waiting);
+    if (isNothing && !terminal.signal.aborted) terminal.note(nothingText(options));
     return isWhole ? EXIT.sound : EXIT.damaged;
   },
 };
@@ -65,15 +69,21 @@ function optionsFrom({ values: { doc, since, limit } }: Words): HistoryOptions {
   if (typeof since === 'string') {
     const moment = momentFrom(since);
     if (typeof moment === 'string') throw new TypeError(`Expected --since to be a commit or a time, got '${since}'`);
+    // From the beginning of the second that is named.
+    if (moment instanceof Date) moment.setMilliseconds(0);
     options.since = moment;
   }
   if (typeof limit === 'string') {
     if (!/^\d+$/.test(limit)) throw new TypeError(`Expected --limit to be a number, got '${limit}'`);
-    // From the beginning of the second that is named.
-    if (moment instanceof Date) moment.setMilliseconds(0);
     options.limit = Number(limit);
   }
   return options;
+}
+
+function nothingText({ doc, since }: HistoryOptions): string {
+  const where = since === undefined ? 'that is kept' : 'since then';
+  const what = doc === undefined ? '' : ` changed '${doc}'`;
+  return `No commit ${where}${what}. See holdfast inspect for what there is.`;
 }
 
 /** In order: what is to come cannot be above what was. */
@@ -136,5 +146,5 @@ function linesOf({ kind, changes }: ChangedDocument): string[] {
 function lineFor(terminal: Terminal, lead: string, name: string, text: string): string {
   const room = terminal.isLive ? terminal.columns - lead.length - name.length - 4 : Number.POSITIVE_INFINITY;
   const shown = text.length > room && room > 8 ? `${text.slice(0, room - 1)}…` : text;
-  return `${terminal.paint('dim', lead)}  ${terminal.paint('cyan', name)}  ${shown}`;
+  return `${terminal.paint('dim', lead)}  ${terminal.paint('cyan', harmless(name))}  ${harmless(shown)}`;
 }

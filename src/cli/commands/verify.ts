@@ -1,5 +1,6 @@
 // `holdfast verify`: is every byte as it was written? The exit code is for scripts.
 
+import { commandLine } from '../../command-line.js';
 import { type Verdict, verify } from '../../inspect/verify.js';
 import type { Effect, Finding } from '../../journal/findings.js';
 import { type Command, EXIT } from '../command.js';
@@ -55,7 +56,7 @@ async function verifyOne(path: string, isJson: boolean, isOnly: boolean, termina
 const RATED_BYTES = 4 * 1024 * 1024;
 
 function show(path: string, verdict: Verdict, seconds: number, terminal: Terminal): void {
-  const { bytes, files, commits, findings, isOpenable } = verdict;
+  const { directory, bytes, files, commits, findings, isOpenable } = verdict;
   const style: Style = verdict.verdict === 'sound' ? 'green' : 'red';
   terminal.line(`${terminal.paint('bold', shownPath(path))}  ${terminal.paint(style, verdict.verdict)}`);
   const rate = bytes > RATED_BYTES ? `, ${shownBytes(bytes / seconds)}/s` : '';
@@ -67,7 +68,7 @@ function show(path: string, verdict: Verdict, seconds: number, terminal: Termina
     ),
   );
   for (const finding of findings) showFinding(finding, terminal);
-  const next = nextStep(path, findings, isOpenable);
+  const next = nextStep(directory, findings, isOpenable);
   if (next !== null) terminal.line(`  next: ${next}`);
 }
 
@@ -97,14 +98,12 @@ function showFinding({ effect, file, what }: Finding, terminal: Terminal): void 
   );
 }
 
-function nextStep(path: string, findings: readonly Finding[], isOpenable: boolean): string | null {
+function nextStep(home: string, findings: readonly Finding[], isOpenable: boolean): string | null {
   const has = (effect: Effect) => findings.some((finding) => finding.effect === effect);
-  const dir = shownPath(path);
-  if (!isOpenable) return `restore the files from a backup, or see what can be saved: holdfast repair ${dir}`;
-  if (has('choice'))
-    return `holdfast adopt ${dir} DOC keeps the edit; holdfast restore ${dir} DOC --to saved undoes it`;
+  const line = (command: string, ...words: string[]) => commandLine(command, shownPath(home), ...words);
+  if (!isOpenable) return `restore the files from a backup, or see what can be saved: ${line('repair')}`;
+  if (has('choice')) return `${line('adopt', 'DOC')} keeps the edit; ${line('restore', 'DOC', '--to saved')} undoes it`;
   if (has('lost')) return 'restore the file from a backup; everything else can be read';
-  if (has('spare') || has('file'))
-    return `holdfast repair ${dir} mends what can be mended, and so does the next opening`;
+  if (has('spare') || has('file')) return `${line('repair')} mends what can be mended, and so does the next opening`;
   return null;
 }

@@ -1,8 +1,8 @@
 // One look in one line, for pipes and logs.
 
-import { shownBytes } from '../shown.js';
+import { harmless, shownBytes } from '../shown.js';
 import type { Scene } from './scene.js';
-import { clockText, harmless, lagText, loopText, onDiskText, rateText } from './texts.js';
+import { clockText, lagText, loopText, onDiskText, rateText } from './texts.js';
 
 export function lineOf({ beat, loops, owner }: Scene): string {
   const { time, lastSeq, commitsPerSec, bytesPerSec, gap } = beat;

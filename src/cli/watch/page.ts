@@ -5,11 +5,11 @@ import type { LoopProgress } from '../../inspect/loop-watch.js';
 import type { Commit } from '../../inspect/pulse.js';
 import { pathOf } from '../../mend/home.js';
 import { changesText } from '../change-text.js';
-import { shownBytes, shownPath } from '../shown.js';
+import { harmless, shownBytes, shownPath } from '../shown.js';
 import type { Terminal } from '../terminal.js';
 import type { Scene } from './scene.js';
 import { bar, sparkline } from './sparkline.js';
-import { clockText, harmless, lagText, loopText, number, onDiskText, rateText } from './texts.js';
+import { clockText, lagText, loopText, number, onDiskText, rateText } from './texts.js';
 
 const LABEL_WIDTH = 10;
 const VALUE_WIDTH = 12;

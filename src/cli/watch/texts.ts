@@ -59,9 +59,3 @@ export function clockText(time: Date): string {
 export function number(n: number): string {
   return n.toLocaleString('en');
 }
-
-/** Text from a store, for a terminal: whatever it holds, it moves no cursor and sets no colour. */
-export function harmless(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: exactly these are replaced
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '�');
-}
