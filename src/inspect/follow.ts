@@ -8,6 +8,7 @@ import { NewestFirst } from '../journal/newest-first.js';
 import { Shelf } from '../projection/shelf.js';
 import { commitOf, type HistoryStep } from './history.js';
 import { placesOf } from './home.js';
+import { assertLookOptions } from './options.js';
 
 // Captured at import: a program's fake timers must not freeze it.
 const { setTimeout, clearTimeout } = globalThis;
@@ -28,6 +29,7 @@ export interface FollowOptions {
  * away. A `gap` stands for commits that were deleted, or damaged, before they were seen.
  */
 export async function* follow(path: string, options: FollowOptions = {}): AsyncGenerator<HistoryStep, void, void> {
+  assertLookOptions(options, 'follow');
   const { doc, signal, intervalMs = 100 } = options;
   if (!(intervalMs >= 1)) throw new TypeError(`Expected \`intervalMs\` ≥ 1, got ${String(intervalMs)}`);
   const places = placesOf(path);

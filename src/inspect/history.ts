@@ -5,6 +5,7 @@ import type { Frame } from '../journal/frame.js';
 import { type ChangedDocument, changesIn } from '../journal/frame-changes.js';
 import { NewestFirst } from '../journal/newest-first.js';
 import { placesOf } from './home.js';
+import { assertLookOptions } from './options.js';
 
 // Captured at import: a program's fake timers must not freeze it.
 const { setImmediate } = globalThis;
@@ -35,6 +36,7 @@ const SLICE_MS = 10;
 
 /** Every commit that is kept, newest first. Takes no lock and writes nothing; the store may be in use. */
 export async function* history(path: string, options: HistoryOptions = {}): AsyncGenerator<HistoryStep, void, void> {
+  assertLookOptions(options, 'history');
   const { doc, signal } = options;
   const { since, limit } = checked(options);
   const places = placesOf(path);

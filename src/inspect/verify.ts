@@ -10,6 +10,7 @@ import { onlyFileOf, type Places } from '../journal/places.js';
 import { checkFiles, type FilesVerdict, publishedBytes } from '../projection/check-files.js';
 import { Follower } from '../projection/follower.js';
 import { placesOf } from './home.js';
+import { assertLookOptions } from './options.js';
 
 // Captured at import: a program's fake timers must not freeze it.
 const { setImmediate, setTimeout } = globalThis;
@@ -45,7 +46,9 @@ const PAUSE_MS = 50;
  * Checks every checksum and chain of a store, its logs, JSON files and backups. What is wrong is in the verdict; it rejects
  * only when it cannot tell: HF_MISSING, HF_VERSION, or an error of the file system. Takes no lock and writes nothing.
  */
-export async function verify(path: string, { onProgress, signal }: VerifyOptions = {}): Promise<Verdict> {
+export async function verify(path: string, options: VerifyOptions = {}): Promise<Verdict> {
+  assertLookOptions(options, 'verify');
+  const { onProgress, signal } = options;
   const places = placesOf(path);
   const step = stepper(onProgress, signal);
   for (let attempt = 1; ; attempt++) {
