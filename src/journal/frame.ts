@@ -40,6 +40,8 @@ const TABLE_START = FRAME_FIXED_BYTES + CRC_BYTES;
 /** Per document, beside the bytes of its name. */
 const ENTRY_BYTES = 18;
 const FRAME_BYTES_MAX = 0xffff_ffff;
+const AT_ONCE_BYTES_MAX = 64 * 1024;
+const MAGIC = FRAME_MAGIC.readUInt32LE(0);
 
 export function encodeFrame(header: FrameHeader, payload: Uint8Array): Buffer {
   const { documents } = header;
@@ -91,7 +93,33 @@ export function frameCrc(bytes: Buffer): number {
 
 /** What `bytes` begin with. Nothing is read, allocated or trusted beyond them. */
 export function decodeFrame(bytes: Buffer): Decoded {
-  if (bytes.length < FRAME_BYTES_MIN || bytes.compare(FRAME_MAGIC, 0, 4, 0, 4) !== 0) return { kind: 'none' };
+  if (bytes.length < FRAME_BYTES_MIN || bytes.readUInt32LE(0) !== MAGIC) return { kind: 'none' };
+  return decodeAtOnce(bytes) ?? decodeInSteps(bytes);
+}
+
+/**
+ * Almost every frame is small and whole, and its last checksum alone proves that: what it covers is everything above it. Null
+ * for any other one; a length that nothing vouches for yet asks for little work.
+ */
+function decodeAtOnce(bytes: Buffer): Decoded | null {
+  const length = bytes.readUInt32LE(4);
+  if (length < FRAME_BYTES_MIN || length > Math.min(bytes.length, AT_ONCE_BYTES_MAX)) return null;
+  const end = length - CRC_BYTES;
+  const crc = bytes.readUInt32LE(end);
+  if (crc32(bytes.subarray(0, end)) !== crc) return null;
+  const tableEnd = TABLE_START + bytes.readUInt32LE(8);
+  if (tableEnd + CRC_BYTES > end) return null;
+  const documents = readTable(bytes.subarray(TABLE_START, tableEnd), bytes.readUInt32LE(44));
+  if (documents === null) return null;
+  const header = readFixed(bytes);
+  header.documents = documents;
+  return {
+    kind: 'frame',
+    frame: { header, payload: bytes.subarray(tableEnd + CRC_BYTES, end), crc, bytes: bytes.subarray(0, length) },
+  };
+}
+
+function decodeInSteps(bytes: Buffer): Decoded {
   const fixedCrc = bytes.readUInt32LE(FRAME_FIXED_BYTES);
   if (crc32(bytes.subarray(0, FRAME_FIXED_BYTES)) !== fixedCrc) return { kind: 'none' };
   const length = bytes.readUInt32LE(4);
