@@ -153,7 +153,7 @@ function judgeFile({ disk, places, truth }: FilesStart, name: string, edition: E
   const entry = disk.entry(file);
   if (entry === null && edition === undefined) return null;
   if (entry === null) return { effect: 'file', file, what: 'is missing: the next open writes it anew' };
-  if (entry.kind !== 'file') return { effect: 'choice', file, what: `is not a file but a ${entry.kind}` };
+  if (entry.kind !== 'file') return { effect: 'choice', file, what: `is not a file but a ${entry.kind}: move it away` };
   const found = judge(disk, file, edition, () => serialize(document.state));
   switch (found.kind) {
     case 'same':

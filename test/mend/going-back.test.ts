@@ -1,6 +1,6 @@
 // Adopt, restore, import and sweep: what a person does to a store by hand. Whatever gives way is kept.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -126,6 +126,18 @@ describe('restore', () => {
     expect(done).toMatchObject({ isNew: false, version: ITEMS + 1 });
     expect(done.kept.map((kept) => readFileSync(kept, 'utf8'))).toEqual(['{"mine":1}']);
     expect(readFileSync(path, 'utf8')).toBe(before);
+  });
+
+  it('does not say that it wrote a file which could not be written', async () => {
+    const directory = copyOf(sound);
+    rmSync(join(directory, 'loop.json'));
+    mkdirSync(join(directory, 'loop.json'));
+    await expect(restore(directory, 'loop', 'saved', options)).rejects.toThrow(
+      /Publishing .*loop\.json failed: EISDIR/,
+    );
+    rmSync(join(directory, 'loop.json'), { recursive: true });
+    expect(await restore(directory, 'loop', 'saved', options)).toMatchObject({ isNew: false });
+    expect(json(directory, 'loop')).toEqual((await loopOf(directory)).state);
   });
 
   it('brings back a document that was removed', async () => {
