@@ -90,6 +90,12 @@ export class Terminal {
     this.press('Enter');
   }
 
+  /** Nothing but the prompt: what is seen next was not there before. */
+  async clear(): Promise<void> {
+    this.enter('clear');
+    await this.until(/^\$\s*$/);
+  }
+
   /** The command, and behind it its exit code. */
   run(...args: string[]): void {
     this.enter(`${process.execPath} ${CLI} ${args.join(' ')}; echo "code $?"`);

@@ -6,6 +6,7 @@ import { at } from '../../inspect/at.js';
 import { inspect, type Summary } from '../../inspect/summary.js';
 import { onlyFileOf } from '../../journal/places.js';
 import { type Command, EXIT } from '../command.js';
+import { jsonText } from '../json-text.js';
 import { counted, shownBytes, shownPath } from '../shown.js';
 import { shownAgo, shownTime } from '../shown-time.js';
 import { table } from '../table.js';
@@ -33,7 +34,7 @@ export const inspectCommand: Command = {
     if (typeof doc === 'string' || typeof part === 'string') {
       const { state } = await at(path, typeof doc === 'string' ? doc : undefined);
       const value = valueAt(state, parsePath(typeof part === 'string' ? part : ''));
-      terminal.line(JSON.stringify(value, null, 2));
+      terminal.line(json === true ? JSON.stringify(value, null, 2) : jsonText(value, terminal));
       return EXIT.sound;
     }
     const summary = await inspect(path);

@@ -2,6 +2,7 @@
 
 import { at } from '../../inspect/at.js';
 import { type Command, EXIT } from '../command.js';
+import { jsonText } from '../json-text.js';
 import { momentFrom } from '../moment.js';
 import { parsePath, valueAt } from '../value-path.js';
 import { takeWords } from '../writing.js';
@@ -25,7 +26,7 @@ export const show: Command = {
     const { at: moment, path: part, json } = words.values;
     const past = await at(path, name, typeof moment === 'string' ? momentFrom(moment) : undefined);
     const state = valueAt(past.state, parsePath(typeof part === 'string' ? part : ''));
-    terminal.line(json === true ? JSON.stringify({ ...past, state }) : JSON.stringify(state, null, 2));
+    terminal.line(json === true ? JSON.stringify({ ...past, state }) : jsonText(state, terminal));
     return EXIT.sound;
   },
 };
