@@ -72,10 +72,9 @@ function describe(error: unknown): string {
 
 const isDebug = process.argv.includes(DEBUG);
 const ending = new AbortController();
-const terminal = processTerminal(ending.signal);
+let isListening = false;
+const terminal = processTerminal(listenForEnd);
 let endsWithReader = false;
-// Ctrl-C: a command that waits ends by itself. The second one ends the process, whatever it is doing.
-process.once('SIGINT', () => ending.abort());
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // `holdfast log | head`: whoever read has seen enough.
   if (error.code === 'EPIPE' && endsWithReader) process.exit(EXIT.sound);
@@ -89,6 +88,16 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.stderr.on('error', () => undefined);
 // Node's own exit code for it would mean that the store is damaged.
 process.on('uncaughtException', (error) => process.exit(fail(error, terminal, isDebug)));
+
+/**
+ * Ctrl-C: a command that asks for this ends by itself. Any other one ends as programs do: while it reads on this thread it
+ * could not hear of it.
+ */
+function listenForEnd(): AbortSignal {
+  if (!isListening) process.once('SIGINT', () => ending.abort());
+  isListening = true;
+  return ending.signal;
+}
 
 const words = process.argv.slice(2).filter((word) => word !== DEBUG);
 main(words, terminal).then(

@@ -10,7 +10,7 @@ export interface Terminal {
   readonly isLive: boolean;
   readonly columns: number;
   readonly rows: number;
-  /** Aborted by Ctrl-C. */
+  /** Aborted by Ctrl-C, which does nothing else once this was asked for. */
   readonly signal: AbortSignal;
   write(text: string | Uint8Array): void;
   line(text?: string): void;
@@ -25,7 +25,7 @@ export interface Terminal {
   keys(listener: (key: string) => void): () => void;
 }
 
-export function processTerminal(signal: AbortSignal): Terminal {
+export function processTerminal(signalOf: () => AbortSignal): Terminal {
   const { stdin, stdout, stderr, env } = process;
   const isLive = stdout.isTTY === true && env.TERM !== 'dumb';
   const hasColour = isLive && !env.NO_COLOR;
@@ -37,11 +37,14 @@ export function processTerminal(signal: AbortSignal): Terminal {
     get rows() {
       return stdout.rows ?? 24;
     },
-    signal,
+    get signal() {
+      return signalOf();
+    },
     write: (text) => void stdout.write(text),
     line: (text = '') => void stdout.write(`${text}\n`),
     drained: () =>
       new Promise((resolve) => {
+        const signal = signalOf();
         if (!stdout.writableNeedDrain || signal.aborted) return resolve();
         const done = () => {
           stdout.off('drain', done);
@@ -55,7 +58,7 @@ export function processTerminal(signal: AbortSignal): Terminal {
     paint: (style, text) => (hasColour ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text),
     ask: async (question) => {
       if (stdin.isTTY !== true || stdout.isTTY !== true) return null;
-      return askIn(createInterface({ input: stdin, output: stdout }), question, signal);
+      return askIn(createInterface({ input: stdin, output: stdout }), question, signalOf());
     },
     keys: (listener) => hearKeys(stdin, listener),
   };

@@ -1,7 +1,8 @@
 // The commands that only read, as a person or a script uses them: in a pipe and in a terminal, on sound, running, damaged
 // and missing stores.
 
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -332,6 +333,18 @@ describe('when its answer cannot be written', () => {
     const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 10_000 });
     expect([status, stderr]).toEqual([2, 'holdfast: a bug\n']);
   });
+});
+
+it('Ctrl-C ends a command that reads on and on', async () => {
+  const slow = `import fs, { writeSync } from 'node:fs'; import { syncBuiltinESMExports } from 'node:module';
+    const { readSync } = fs; const bed = new Int32Array(new SharedArrayBuffer(4));
+    fs.readSync = (...all) => { writeSync(1, 'reads'); Atomics.wait(bed, 0, 0, 2000); return readSync(...all); };
+    syncBuiltinESMExports();`;
+  const args = ['--import', `data:text/javascript,${slow}`, CLI, 'inspect', await saved()];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  child.stdout.once('data', () => child.kill('SIGINT'));
+  const [code, signal] = await once(child, 'exit');
+  expect([code, signal]).toEqual([null, 'SIGINT']);
 });
 
 describe('a running store', () => {
