@@ -1,7 +1,6 @@
 // The store, taken for one errand: opened like any program opens it, so that what the errand does is as safe as what
 // programs do, and there is never a second writer. Its files are up to date when the errand is over.
 
-import type { HoldfastError } from '../errors.js';
 import { Places } from '../journal/places.js';
 import { openAt } from '../opening.js';
 import { type StoreOptions, settle } from '../options.js';
@@ -24,15 +23,10 @@ export async function withStore<R>(
   const places = new Places(home);
   const keptNow = watchKept(places);
   const store = await openAt(home, settle(options));
-  let faults: HoldfastError[] = [];
-  store.on('fault', (fault) => faults.push(fault));
   let result: R;
   try {
     result = await errand(store, places);
-    // Tried before, perhaps; what counts is whether it works now. A flush does not reject for a file that cannot be written.
-    faults = [];
     await store.flush({ projected: true });
-    if (faults[0] !== undefined) throw faults[0];
   } catch (error) {
     // What failed is what the caller wants to hear of. The lock goes with the process, if it does not go now.
     await store.close().catch(() => undefined);
