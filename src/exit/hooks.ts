@@ -4,8 +4,11 @@
 //     strongly: a store must not be forgotten because nobody else remembers it.
 // E2. On a signal, ours is not the only voice: when the program has a listener of its own it decides what happens, and
 //     we only save. Listeners of signal-exit wait for everybody else to be gone, so they do not count.
+// E3. On a signal ours comes first: a listener that was added with `once` is gone when it has been called, and a program
+//     that shuts down by itself would pass for one that has no listener.
 
 const HOOKS = Symbol.for('holdfast.exit-hooks');
+/** Of version 4. */
 const SIGNAL_EXIT = Symbol.for('signal-exit emitter');
 
 export interface Saver {
@@ -45,7 +48,7 @@ export class ExitHooks {
     if (this.#installed.has(signal)) return;
     const listener = () => this.#onSignal(signal);
     this.#installed.set(signal, listener);
-    process.on(signal, listener);
+    process.prependListener(signal, listener);
   }
 
   #silence(signal: NodeJS.Signals): void {
@@ -68,7 +71,14 @@ export class ExitHooks {
   }
 }
 
+/** Versions 3 and 4 each keep their own count, and a program may have both. */
 export function signalExitListeners(): number {
-  const emitter = (globalThis as { [SIGNAL_EXIT]?: { count?: unknown } })[SIGNAL_EXIT];
-  return typeof emitter?.count === 'number' ? emitter.count : 0;
+  const { [SIGNAL_EXIT]: newer } = globalThis as { [SIGNAL_EXIT]?: unknown };
+  const { __signal_exit_emitter__: older } = process as { __signal_exit_emitter__?: unknown };
+  return countOf(newer) + countOf(older);
+}
+
+function countOf(emitter: unknown): number {
+  const { count } = (emitter ?? {}) as { count?: unknown };
+  return typeof count === 'number' ? count : 0;
 }

@@ -15,10 +15,15 @@ interface Ended {
   stderr: string;
 }
 
-/** Runs a program with `store` and `doc` at hand; `signal` is sent once it prints 'ready'. */
-async function run(directory: string, code: string, signal?: NodeJS.Signals): Promise<Ended> {
+/** Runs a program with `store` and `doc` at hand, `before` before they are; `signal` is sent once it prints 'ready'. */
+async function run(
+  directory: string,
+  code: string,
+  { signal, before = '' }: { signal?: NodeJS.Signals; before?: string } = {},
+): Promise<Ended> {
   const program = `
     import { open } from 'holdfast';
+    ${before}
     const store = await open(${JSON.stringify(directory)}, { syncDelayMs: 60_000, projectDelayMs: 60_000 });
     const doc = await store.doc('loop', { initial: { n: 0 } });
     await store.flush({ projected: true });
@@ -36,6 +41,19 @@ async function run(directory: string, code: string, signal?: NodeJS.Signals): Pr
   [ended.code, ended.signal] = await once(child, 'close');
   return ended;
 }
+
+/** What version 3 of signal-exit does, which many programs still bring with them: it waits until only its own are left. */
+const SIGNAL_EXIT_3 = `
+  const emitter = (process.__signal_exit_emitter__ = { count: 1 });
+  const theirs = () => {
+    if (process.listeners('SIGINT').length !== emitter.count) return;
+    process.off('SIGINT', theirs);
+    emitter.count--;
+    process.stdout.write('older SIGINT\\n');
+    process.kill(process.pid, 'SIGINT');
+  };
+  process.on('SIGINT', theirs);
+  setTimeout(() => process.exit(1), 20_000).unref();`;
 
 const SET = 'doc.update((s) => { s.n = 1; });';
 
@@ -74,7 +92,7 @@ describe('an update is there, in truth and in the file, after', () => {
     '%s, which then takes its default action',
     async (signal) => {
       const directory = folder();
-      const ended = await run(directory, `${SET} ready();`, signal);
+      const ended = await run(directory, `${SET} ready();`, { signal });
       expect([ended.code, ended.signal], ended.stderr).toEqual([null, signal]);
       await expectSaved(directory, 1);
     },
@@ -83,10 +101,25 @@ describe('an update is there, in truth and in the file, after', () => {
   it('a signal that the program handles itself: it decides what happens', async () => {
     const directory = folder();
     const code = `process.on('SIGTERM', () => { setTimeout(() => { doc.update((s) => { s.n = 7; }); process.exit(9); }, 50); }); ${SET} ready();`;
-    const ended = await run(directory, code, 'SIGTERM');
+    const ended = await run(directory, code, { signal: 'SIGTERM' });
     expect([ended.code, ended.signal], ended.stderr).toEqual([9, null]);
     await expectSaved(directory, 7);
   });
+
+  // A listener added with `once` is gone by the time it runs, wherever in the program it was added.
+  it.each(['before', 'after'])(
+    'a signal that the program handles once, with a listener from %s the opening',
+    async (when) => {
+      const directory = folder();
+      const listen =
+        "process.once('SIGTERM', () => { setTimeout(() => { process.stdout.write('shut down'); process.exit(9); }, 50); });";
+      const code = `${when === 'after' ? listen : ''} ${SET} ready();`;
+      const ended = await run(directory, code, { signal: 'SIGTERM', before: when === 'before' ? listen : '' });
+      expect([ended.code, ended.signal], ended.stderr).toEqual([9, null]);
+      expect(ended.stdout).toContain('shut down');
+      await expectSaved(directory, 1);
+    },
+  );
 
   it('beside signal-exit: both have their turn, and Ctrl-C ends the program', async () => {
     const directory = folder();
@@ -94,11 +127,27 @@ describe('an update is there, in truth and in the file, after', () => {
       import { onExit } from 'signal-exit';
       onExit((code, signal) => { process.stdout.write('theirs ' + signal + '\\n'); });
       ${SET} ready();`;
-    const ended = await run(directory, code, 'SIGINT');
+    const ended = await run(directory, code, { signal: 'SIGINT' });
     expect(ended.signal, ended.stderr).toBe('SIGINT');
     expect(ended.stdout).toContain('theirs SIGINT');
     await expectSaved(directory, 1);
   });
+
+  it.each([false, true])(
+    'beside signal-exit 3, which counts elsewhere; version 4 is there too: %s',
+    async (isNewerToo) => {
+      const directory = folder();
+      const code = `
+      ${isNewerToo ? "(await import('signal-exit')).onExit(() => { process.stdout.write('newer '); });" : ''}
+      ${SIGNAL_EXIT_3}
+      ${SET} ready();`;
+      const ended = await run(directory, code, { signal: 'SIGINT' });
+      expect(ended.signal, ended.stderr).toBe('SIGINT');
+      expect(ended.stdout).toContain('older SIGINT');
+      expect(ended.stdout.includes('newer')).toBe(isNewerToo);
+      await expectSaved(directory, 1);
+    },
+  );
 });
 
 it('process.exit() with a small pending change returns soon', async () => {
@@ -113,7 +162,7 @@ it('process.exit() with a small pending change returns soon', async () => {
 
 it('SIGKILL loses nothing that was flushed, and the next start does not wait', async () => {
   const directory = folder();
-  const ended = await run(directory, `${SET} await store.flush(); ready();`, 'SIGKILL');
+  const ended = await run(directory, `${SET} await store.flush(); ready();`, { signal: 'SIGKILL' });
   expect(ended.signal).toBe('SIGKILL');
   const store = await openStore(directory);
   expect((await store.doc('loop', { initial: { n: -1 } })).state).toEqual({ n: 1 });
