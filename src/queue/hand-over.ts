@@ -32,8 +32,10 @@ export class HandOver {
   #immediate: NodeJS.Immediate | null = null;
   /** Since something was last handed over. */
   #attempts = 0;
-  /** When the oldest change that is not durable was made. */
-  #behindSince: number | null = null;
+  /** When the oldest change was made that is not handed over. */
+  #dirtySince: number | null = null;
+  /** The same of what was handed over and is not durable, in order. Frames of one millisecond share an entry. */
+  readonly #waiting: { seq: number; since: number }[] = [];
   #isAbandoned = false;
 
   constructor(ledger: Ledger, channel: Channel, coalesceMs: number, hooks: HandOverHooks) {
@@ -45,15 +47,19 @@ export class HandOver {
 
   /** Something is dirty. */
   onChange(): void {
-    this.#behindSince ??= performance.now();
+    if (!this.#ledger.hasDirty) {
+      this.#dirtySince = null;
+      return;
+    }
+    this.#dirtySince ??= performance.now();
     if (this.#coalesceMs > 0) this.#timer ??= setTimeout(() => this.#onTimer(), this.#coalesceMs);
     else this.#attempt();
   }
 
   get lagMs(): number {
-    const isSettled = this.#channel.durableSeq >= this.#ledger.lastSeq && !this.#ledger.hasDirty;
-    if (isSettled) this.#behindSince = null;
-    return this.#behindSince === null ? 0 : performance.now() - this.#behindSince;
+    this.#forgetDurable(this.#channel.durableSeq);
+    const since = this.#waiting[0]?.since ?? (this.#ledger.hasDirty ? this.#dirtySince : null);
+    return since === null ? 0 : performance.now() - since;
   }
 
   /** Resolves when everything up to this call is durable. */
@@ -118,11 +124,27 @@ export class HandOver {
   }
 
   #push(): void {
-    const frame = this.#ledger.encode(this.#channel.durableSeq, Date.now());
+    const { durableSeq } = this.#channel;
+    const frame = this.#ledger.encode(durableSeq, Date.now());
     this.#attempts = 0;
     if (frame === null) return;
     this.#channel.push(frame);
+    this.#noteHandedOver(frame.seq, durableSeq);
     this.#hooks.onCommit(frame.seq, frame.bytes.length);
+  }
+
+  #noteHandedOver(seq: number, durableSeq: number): void {
+    const since = this.#dirtySince ?? performance.now();
+    this.#dirtySince = null;
+    this.#forgetDurable(durableSeq);
+    const newest = this.#waiting.at(-1);
+    if (newest !== undefined && since - newest.since < 1) newest.seq = seq;
+    else this.#waiting.push({ seq, since });
+  }
+
+  #forgetDurable(durableSeq: number): void {
+    const left = this.#waiting.findIndex(({ seq }) => seq > durableSeq);
+    if (left !== 0) this.#waiting.splice(0, left < 0 ? this.#waiting.length : left);
   }
 
   #cancel(): void {

@@ -28,6 +28,23 @@ export function saving(place: () => Place): void {
       await store.close();
     });
 
+    it('lagMs is the age of the oldest change that is not on disk, whether or not anybody asked before', async () => {
+      const store = await place().open({ syncDelayMs: 60_000 });
+      const doc = await store.doc('a', { initial: { n: 0 } });
+      await store.flush();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const before = performance.now();
+      doc.update((s) => void (s.n = 1));
+      const { lagMs } = store.health();
+      expect(lagMs).toBeLessThanOrEqual(performance.now() - before);
+      const later = performance.now();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      doc.update((s) => void (s.n = 2));
+      const waitedMs = performance.now() - later;
+      expect(store.health().lagMs).toBeGreaterThanOrEqual(waitedMs);
+      await store.close();
+    });
+
     it('a flush inside a transaction waits for its end; a blocking one is refused', async () => {
       const store = await place().open();
       const doc = await store.doc('a', { initial: { n: 0 } });
