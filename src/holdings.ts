@@ -14,7 +14,6 @@ import { assertFreeForLog } from './log-opening.js';
 import { assertDocOptions, assertLogOptions } from './options.js';
 import type { Files } from './projection/files.js';
 import { linesPath } from './projection/names.js';
-import type { HandOver } from './queue/hand-over.js';
 import type { Standing } from './standing.js';
 
 export interface HoldingsStart {
@@ -23,10 +22,11 @@ export interface HoldingsStart {
   ledger: Ledger;
   opener: DocOpener;
   files: Files;
-  handOver: HandOver;
   standing: Standing;
   /** The store that the documents and logs turn to. */
   host: DocumentHost & LogHost;
+  /** There is something to save. */
+  onDirty(): void;
   onFound(document: string, found: string): void;
 }
 
@@ -40,7 +40,7 @@ export class Holdings {
   }
 
   doc(name: string, options: DocOptions<unknown>): Document<unknown> {
-    const { standing, ledger, files, handOver, host, onFound } = this.#start;
+    const { standing, ledger, files, host, onDirty, onFound } = this.#start;
     standing.assertOpen();
     assertDocOptions(options, 'doc');
     const known = this.#documents.get(name);
@@ -57,7 +57,7 @@ export class Holdings {
     this.#documents.set(name, document);
     this.#arrangeFile(name, file);
     if (found !== null) onFound(name, found);
-    handOver.onChange();
+    onDirty();
     return document;
   }
 
@@ -90,7 +90,7 @@ export class Holdings {
 
   /** False when there is no such document. */
   remove(name: string): boolean {
-    const { standing, ledger, opener, files, handOver } = this.#start;
+    const { standing, ledger, opener, files, onDirty } = this.#start;
     standing.assertOpen();
     if (!ledger.remove(name)) return false;
     this.#documents.delete(name);
@@ -98,17 +98,17 @@ export class Holdings {
     files.forget(name);
     // Before its commit is handed over.
     files.projector.noteRemoved(name);
-    handOver.onChange();
+    onDirty();
     return true;
   }
 
   /** A whole state, with the version of the schema that it is of. It takes the place of the present one, or makes the document. */
   put(name: string, state: unknown, schemaVersion: number): void {
-    const { standing, opener, files, handOver } = this.#start;
+    const { standing, opener, files, onDirty } = this.#start;
     standing.assertOpen();
     opener.put(name, state, schemaVersion);
     files.projector.settle(name, { onDrift: 'replace' });
-    handOver.onChange();
+    onDirty();
   }
 
   /** What is to become of a file that somebody else changed. It happens with the next projection. */

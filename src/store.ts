@@ -10,6 +10,7 @@ import type { Change, Document, DocumentHost, FlushOptions } from './document.js
 import { HoldfastError } from './errors.js';
 import { call, Events, type Listener, type StoreEvents } from './events.js';
 import type { Saver } from './exit/hooks.js';
+import { warnAtExit } from './exit/warn.js';
 import type { Ground } from './ground.js';
 import type { Health, LogStatus } from './health.js';
 import { Holdings } from './holdings.js';
@@ -54,6 +55,8 @@ export class Store implements DocumentHost, LogHost, Saver {
   readonly #release: () => Promise<void>;
   #closing: Promise<void> | null = null;
   #holders = 1;
+  /** Until when something may still be saved, once the process is ending. */
+  #lastDeadline: number | null = null;
 
   constructor({ ground, directory, settings, channel, replica, plan, owner, release }: Opened) {
     this.directory = directory;
@@ -94,9 +97,9 @@ export class Store implements DocumentHost, LogHost, Saver {
       ledger,
       opener: new DocOpener({ disk: ground.disk, ledger, places, storeId: this.#storeId, onDrift, onDamage }),
       files: this.#files,
-      handOver: this.#handOver,
       standing: this.#standing,
       host: this,
+      onDirty: () => this.#onDirty(),
       onFound: (document, found) => this.#tellRecovered([], [{ document, found }]),
     });
     // What truth has lost in a salvage was not removed: its files stay.
@@ -283,14 +286,14 @@ export class Store implements DocumentHost, LogHost, Saver {
   saveNow(isLast: boolean): void {
     const { phase } = this.#standing;
     if (phase === 'closed' || phase === 'fenced') return;
-    const { timeoutMs } = this.#settings.exit;
-    const deadline = performance.now() + timeoutMs;
+    const deadline = this.#lastDeadline ?? performance.now() + this.#settings.exit.timeoutMs;
+    if (isLast) this.#lastDeadline = deadline;
     try {
       if (isLast) this.#ledger.changes.abort();
-      this.#handOver.flushSync(timeoutMs, isLast);
+      this.#handOver.flushSync(deadline - performance.now(), isLast);
       if (isLast) this.#files.writeLast(deadline);
     } catch (error) {
-      process.emitWarning(`Saving ${this.directory} at exit failed: ${(error as Error).message}`, 'HoldfastWarning');
+      warnAtExit(`Saving ${this.directory} at exit failed: ${(error as Error).message}`);
     }
   }
 
@@ -336,8 +339,15 @@ export class Store implements DocumentHost, LogHost, Saver {
     for (const { name } of docs) this.#files.projector.note([name]);
     const news = this.#watchers.newsOf(docs);
     // First: whatever listeners do, also to these documents, the change is on its way.
-    this.#handOver.onChange();
+    this.#onDirty();
     for (const { listener, change } of news) call(listener, change);
+  }
+
+  #onDirty(): void {
+    this.#handOver.onChange();
+    // A listener of 'exit' that comes after ours: nothing else will save it.
+    const isEnding = this.#lastDeadline !== null && performance.now() < this.#lastDeadline;
+    if (isEnding && !this.#ledger.changes.isOpen) this.saveNow(true);
   }
 
   /** Whoever opened the store or document adds listeners in the same turn of the event loop; they hear it after that. */

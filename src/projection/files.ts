@@ -4,6 +4,7 @@ import type { Tracked } from '../change/tracked.js';
 import { HoldfastError } from '../errors.js';
 import type { Events } from '../events.js';
 import { writeLastFiles } from '../exit/last-files.js';
+import { warnAtExit } from '../exit/warn.js';
 import type { Ground, SnapshotKeeper } from '../ground.js';
 import { isLogKey, logNameOf } from '../journal/log-key.js';
 import { onlyFileOf, type Places } from '../journal/places.js';
@@ -209,8 +210,8 @@ export class Files implements ProjectorHost {
       .map(([key, extent]) => ({ key, extent }));
     const seq = this.durableSeq();
     for (const { name, outcome } of writeLastFiles(this.directory, this.storeId, seq, files, deadline, logs)) {
-      if (outcome instanceof Error)
-        process.emitWarning(`${this.pathOf(name)} could not be written: ${outcome.message}`);
+      if (outcome instanceof Error) warnAtExit(`${this.pathOf(name)} could not be written: ${outcome.message}`);
+      else this.projector.noteWritten(name);
     }
   }
 

@@ -95,6 +95,11 @@ export class Projector {
     this.#schedule();
   }
 
+  /** Its file shows what is in memory: somebody else wrote it. */
+  noteWritten(name: string): void {
+    this.#lagging.take(name);
+  }
+
   /** What is to become of the file that is there, if it was settled. */
   howOf(name: string): { adopts?: string; onDrift?: 'refuse' | 'replace' } {
     return this.#lagging.howOf(name);

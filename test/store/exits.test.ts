@@ -81,6 +81,16 @@ describe('an update is there, in truth and in the file, after', () => {
       `${SET} store.transaction(() => { doc.update((s) => { s.n = 2; }); process.exit(6); });`,
       6,
     ],
+    [
+      'a change in a listener of exit that comes after ours',
+      `process.on('exit', () => { doc.update((s) => { s.n = 1; }); }); doc.update((s) => { s.n = 2; });`,
+      0,
+    ],
+    [
+      'a transaction in a listener of exit, with nothing before it',
+      `process.on('exit', () => { store.transaction(() => { ${SET} }); }); process.exit(7);`,
+      7,
+    ],
   ])('%s', async (_, code, expected) => {
     const directory = folder();
     const ended = await run(directory, code);
@@ -149,6 +159,18 @@ describe('an update is there, in truth and in the file, after', () => {
     },
   );
 });
+
+it.each(['process.exit(3);', "process.kill(process.pid, 'SIGTERM');"])(
+  'what could not be saved at the end is said: %s',
+  async (end) => {
+    const code = `
+      import { rmSync } from 'node:fs';
+      rmSync(store.directory + '/.holdfast/lock.1');
+      ${SET} ${end}`;
+    const { stderr } = await run(folder(), code);
+    expect(stderr).toMatch(/HoldfastWarning: Saving .* at exit failed: Another process has taken over/);
+  },
+);
 
 it('process.exit() with a small pending change returns soon', async () => {
   const directory = folder();
