@@ -59,7 +59,8 @@ export async function openAt(home: string, settings: Settings, ground = realGrou
     if (shared !== null) return shared;
     // It is being closed, or lost to another process: its turn ends when its lock is released.
     await store.close().catch((error: unknown) => {
-      if ((error as HoldfastError).code !== 'HF_FENCED') throw error;
+      // One that was lost lets go all the same.
+      if (store.health().phase !== 'closed') throw error;
     });
     return openAt(home, settings, ground);
   }

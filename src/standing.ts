@@ -9,6 +9,8 @@ export class Standing {
   readonly #directory: string;
   readonly #events: Events;
   #phase: Health['phase'] = 'open';
+  /** Where a close that fails goes back to. */
+  #phaseBefore: Health['phase'] = 'open';
   #lastFault: HoldfastError | null = null;
 
   constructor(directory: string, events: Events) {
@@ -40,24 +42,27 @@ export class Standing {
   noteFault(error: HoldfastError): void {
     // Whatever else fails after that follows from it.
     if (this.#phase !== 'fenced') this.#lastFault = error;
-    if (error.code === 'HF_FENCED') this.#phase = 'fenced';
+    // One that is closed stays that, whatever the last look at its files finds.
+    if (error.code === 'HF_FENCED' && this.#phase !== 'closed') this.#phase = 'fenced';
     this.#events.emit('fault', error);
   }
 
   setDegraded(isDegraded: boolean): void {
-    if (this.#phase !== (isDegraded ? 'open' : 'degraded')) return;
-    this.#phase = isDegraded ? 'degraded' : 'open';
+    const [from, to] = isDegraded ? (['open', 'degraded'] as const) : (['degraded', 'open'] as const);
+    if (this.#phase === from) this.#phase = to;
+    else if (this.#phase === 'closing' && this.#phaseBefore === from) this.#phaseBefore = to;
+    else return;
     this.#events.emit('degraded', { isDegraded });
   }
 
   /** Nothing is accepted while `end` runs. When it fails the store is what it was before, unless it was lost meanwhile. */
   async closeAfter(end: () => Promise<void>): Promise<void> {
-    const before = this.#phase;
+    this.#phaseBefore = this.#phase;
     this.#phase = 'closing';
     try {
       await end();
     } catch (error) {
-      if (this.phase === 'closing') this.#phase = before;
+      if (this.phase === 'closing') this.#phase = this.#phaseBefore;
       throw error;
     }
     this.#phase = 'closed';

@@ -169,8 +169,7 @@ export class Store implements DocumentHost, LogHost, Saver {
 
   /** Resolves when everything up to this call survives a power cut. Rejects with a code; nothing is dropped then. */
   flush(options?: FlushOptions): Promise<void> {
-    if (this.#standing.phase === 'closed') return Promise.reject(this.#standing.closedError());
-    return options === undefined ? this.#handOver.flush() : this.#flushWith(options);
+    return options === undefined ? this.#flushTruth() : this.#flushWith(options);
   }
 
   /** Like `flush`, blocking. For the few places that cannot wait. */
@@ -178,13 +177,15 @@ export class Store implements DocumentHost, LogHost, Saver {
     this.#standing.assertOpen();
     if (this.#ledger.changes.isOpen)
       throw new HoldfastError('HF_CLOSED', 'Cannot flush inside an update or transaction: it is not finished yet.');
+    const refusal = this.#refusal;
+    if (refusal !== null) throw refusal;
     this.#handOver.flushSync(this.#settings.exit.timeoutMs);
   }
 
   /** Resolves when at most half of `pendingBytesMax` is waiting. */
   async drained(): Promise<void> {
     while (this.#standing.phase !== 'closed' && this.#pendingBytes > this.#settings.pendingBytesMax / 2) {
-      await this.#handOver.flush();
+      await this.#flushTruth();
     }
   }
 
@@ -358,16 +359,25 @@ export class Store implements DocumentHost, LogHost, Saver {
   async #flushWith(options: FlushOptions): Promise<void> {
     assertFlushOptions(options);
     const { projected = false, signal } = options;
-    const done = projected ? this.#flushProjected() : this.#handOver.flush();
+    const done = projected ? this.#flushProjected() : this.#flushTruth();
     await (signal === undefined ? done : untilAborted(done, signal));
+  }
+
+  #flushTruth(): Promise<void> {
+    const refusal = this.#refusal;
+    return refusal === null ? this.#handOver.flush() : Promise.reject(refusal);
   }
 
   /** All files, and a rejection for any of them; or for that of one document alone. */
   async #flushProjected(name?: string): Promise<void> {
-    await this.#handOver.flush();
-    const faults = await this.#files.projector.projectNow();
+    const faults = await this.#saveAll();
     const [fault] = name === undefined ? faults.values() : [faults.get(name)];
     if (fault !== undefined) throw fault;
+  }
+
+  async #saveAll(): Promise<ReadonlyMap<string, HoldfastError>> {
+    await this.#flushTruth();
+    return this.#files.projector.projectNow();
   }
 
   async #close(): Promise<void> {
@@ -385,10 +395,13 @@ export class Store implements DocumentHost, LogHost, Saver {
   }
 
   async #finish(): Promise<void> {
-    await this.#handOver.flush();
     // A file that cannot be written was told of, and is tried again at the next opening.
-    await this.#files.projector.projectNow();
-    await this.#standing.closeAfter(() => this.#channel.close());
+    await this.#saveAll();
+    await this.#standing.closeAfter(async () => {
+      // What was changed meanwhile was accepted. From here on nothing is.
+      if (!this.#handOver.isSettled || this.#files.projector.names.length > 0) await this.#saveAll();
+      await this.#channel.close();
+    });
   }
 
   async #letGo(): Promise<void> {
@@ -396,5 +409,12 @@ export class Store implements DocumentHost, LogHost, Saver {
     this.#ground.exit.remove(this);
     await this.#files.close();
     await this.#release();
+  }
+
+  /** Why nothing can be saved any more. */
+  get #refusal(): HoldfastError | null {
+    const { phase, lastFault } = this.#standing;
+    if (phase === 'closed') return this.#standing.closedError();
+    return phase === 'fenced' && !this.#handOver.isSettled ? lastFault : null;
   }
 }

@@ -14,7 +14,7 @@ export function fenceOf(directory: string, owner: number): () => void {
     if (existsSync(own) && !existsSync(next)) return;
     throw new HoldfastError(
       'HF_FENCED',
-      `Another process has taken over ${directory}. Nothing more is saved by this one; end it, or open the store again.`,
+      `Another process has taken over ${directory}. Nothing more is saved by this one; end it, or close the store and open it again.`,
     );
   };
 }

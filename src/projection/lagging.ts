@@ -99,6 +99,10 @@ export class LaggingFiles {
     return lagging;
   }
 
+  noteWritten(name: string): void {
+    this.#lagging.delete(name);
+  }
+
   /** How a task ended for one document; `taken` is how it stood on the list before. Returns why it failed, if it did. */
   conclude(result: DocumentOutcome, taken: Lagging | undefined): HoldfastError | null {
     const { name, outcome } = result;

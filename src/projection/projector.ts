@@ -97,7 +97,7 @@ export class Projector {
 
   /** Its file shows what is in memory: somebody else wrote it. */
   noteWritten(name: string): void {
-    this.#lagging.take(name);
+    this.#lagging.noteWritten(name);
   }
 
   /** What is to become of the file that is there, if it was settled. */

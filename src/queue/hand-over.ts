@@ -56,6 +56,11 @@ export class HandOver {
     else this.#attempt();
   }
 
+  /** Nothing waits: everything that was changed is durable. */
+  get isSettled(): boolean {
+    return this.#channel.durableSeq >= this.#ledger.lastSeq && !this.#ledger.hasDirty;
+  }
+
   get lagMs(): number {
     this.#forgetDurable(this.#channel.durableSeq);
     const since = this.#waiting[0]?.since ?? (this.#ledger.hasDirty ? this.#dirtySince : null);

@@ -14,6 +14,8 @@ export type ToJournal =
   | { kind: 'apart'; store: number; id: number; memory: SharedArrayBuffer }
   | { kind: 'rotate'; store: number }
   | { kind: 'close'; store: number }
+  /** As `close`, and nothing more is saved. */
+  | { kind: 'abandon'; store: number }
   | { kind: 'stop' };
 
 export type FromJournal =
@@ -138,6 +140,9 @@ export class JournalLoop {
       case 'close':
         this.#close(message.store);
         return;
+      case 'abandon':
+        this.#abandon(message.store);
+        return;
       case 'stop':
         this.#isStopped = true;
         return;
@@ -163,10 +168,14 @@ export class JournalLoop {
 
   #close(store: number): void {
     const fault = this.#attempt(store, (station) => station.close());
-    // One that is another process's by now is never closed any better.
-    if (fault?.code === 'HF_FENCED') this.#attempt(store, (station) => station.abandon());
-    if (fault === null || fault.code === 'HF_FENCED') this.#stations.delete(store);
+    if (fault === null) this.#stations.delete(store);
     this.#send({ kind: 'closed', store, fault });
+  }
+
+  #abandon(store: number): void {
+    this.#attempt(store, (station) => station.abandon());
+    this.#stations.delete(store);
+    for (const key of this.#apart.keys()) if (key.startsWith(`${store}/`)) this.#apart.delete(key);
   }
 
   #attempt(store: number, act: (station: Station) => void): { code: string; message: string } | null {

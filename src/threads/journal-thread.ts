@@ -117,6 +117,7 @@ export class JournalThread {
 
   /** Forgets a store without finishing its tail, as after a kill. */
   abandon(store: number): void {
+    this.send({ kind: 'abandon', store });
     this.#remove(store);
   }
 

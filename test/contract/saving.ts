@@ -45,6 +45,33 @@ export function saving(place: () => Place): void {
       await store.close();
     });
 
+    it.each([0, 60_000])(
+      'what is changed while it closes is saved, file too, or refused; coalesceMs %d',
+      async (coalesceMs) => {
+        const here = place();
+        const store = await here.open({ coalesceMs, projectDelayMs: 60_000 });
+        const doc = await store.doc('a', { initial: { n: 0 } });
+        const closed = store.close();
+        let accepted = 0;
+        const change = async () => {
+          for (;;) {
+            doc.update((s) => void (s.n = accepted + 1));
+            accepted++;
+            await Promise.resolve();
+            // Not only when the event loop comes round: a store in memory closes faster than that.
+            if (accepted % 3 === 0) await new Promise((resolve) => setImmediate(resolve));
+          }
+        };
+        await expect(change()).rejects.toMatchObject({ code: 'HF_CLOSED' });
+        await closed;
+        expect(accepted).toBeGreaterThan(0);
+        expect(JSON.parse(here.read('a.json'))).toEqual({ n: accepted });
+        const again = await here.open();
+        expect((await again.doc('a', { initial: { n: -1 } })).state.n).toBe(accepted);
+        await again.close();
+      },
+    );
+
     it('a flush inside a transaction waits for its end; a blocking one is refused', async () => {
       const store = await place().open();
       const doc = await store.doc('a', { initial: { n: 0 } });

@@ -1,11 +1,12 @@
 // One writer, seen through `open`: who is refused, who gets the store, and who may no longer say that something is saved.
 
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { JournalThread } from '../../src/threads/journal-thread.js';
 import { type Running, SAY, start } from '../support/process-child.js';
-import { folder, openStore } from './support.js';
+import { faults, folder, openStore, workersUrl } from './support.js';
 
 /** Opens, then does what it is told, a line at a time: `set <n>`, `flush`, `close`. */
 const HOLDER = `
@@ -76,6 +77,18 @@ function takenOverAndLeft(directory: string): void {
   writeFileSync(join(hidden, `lock.${Number(name?.slice('lock.'.length)) + 1}`), JSON.stringify(record));
 }
 
+/** The paths of this process's open files. */
+function openFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      // Closed meanwhile.
+      return [];
+    }
+  });
+}
+
 afterEach(async () => {
   for (const child of running.splice(0)) {
     child.kill('SIGKILL');
@@ -138,6 +151,50 @@ describe('a second process', () => {
 });
 
 describe('an owner that was stopped and lost its store', () => {
+  /** As a successor does it: from now on this owner is no longer the highest. */
+  function fence(directory: string): void {
+    const hidden = join(directory, '.holdfast');
+    writeFileSync(join(hidden, 'lock.2'), readFileSync(join(hidden, 'lock.1')));
+  }
+
+  it('is told at each flush and at close, lets go then, and can open the store again', async () => {
+    const directory = folder();
+    const store = await openStore(directory);
+    const doc = await store.doc('a', { initial: { n: 0 } });
+    await store.flush();
+    fence(directory);
+    doc.update((s) => void (s.n = 1));
+    await expect(store.flush()).rejects.toMatchObject({ code: 'HF_FENCED' });
+    // Its successor is refused, and nobody is there any more who could answer.
+    await JournalThread.of(workersUrl).terminate();
+    await vi.waitFor(() => expect(faults.filter((fault) => fault.startsWith('HF_FENCED')).length).toBeGreaterThan(1));
+    await expect(store.flush()).rejects.toMatchObject({ code: 'HF_FENCED' });
+    expect(() => store.flushSync()).toThrow(expect.objectContaining({ code: 'HF_FENCED' }));
+    await expect(store.close()).rejects.toMatchObject({ code: 'HF_FENCED' });
+    expect(store.health().phase).toBe('closed');
+    await store.close();
+    const again = await openStore(directory);
+    expect(again).not.toBe(store);
+    const reread = await again.doc('a', { initial });
+    reread.update((s) => void (s.n = 5));
+    await again.close();
+  });
+
+  it('leaves nothing on a thread that other stores go on with', async () => {
+    const other = await openStore(folder());
+    const directory = folder();
+    const store = await openStore(directory);
+    const doc = await store.doc('a', { initial: { n: 0 } });
+    await store.flush({ projected: true });
+    const held = () => openFiles().filter((path) => path.startsWith(directory));
+    expect(held()).not.toEqual([]);
+    fence(directory);
+    doc.update((s) => void (s.n = 1));
+    await expect(store.close()).rejects.toMatchObject({ code: 'HF_FENCED' });
+    await other.flush();
+    await vi.waitFor(() => expect(held()).toEqual([]));
+  });
+
   // One that answers is never taken over: `takeover` is for when nobody can tell, as with another machine.
   it('cannot acknowledge anything afterwards, and the new owner sees nothing of it', async () => {
     const directory = folder();
