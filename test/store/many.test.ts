@@ -8,7 +8,10 @@ import { folder, json, openStore } from './support.js';
 
 const COUNT = 10_000;
 
-/** Not so short that a slow machine fails, and far below what a cost that grows with the square would take. */
+/**
+ * Of processor time, on all threads: a machine that is busy with other things must not fail. Far below what a cost that grows
+ * with the square would take.
+ */
 const LONGEST_MS = 20_000;
 
 it('ten thousand documents: made, flushed, opened again, and one of them changed', async () => {
@@ -17,9 +20,10 @@ it('ten thousand documents: made, flushed, opened again, and one of them changed
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const times: Record<string, number> = {};
   const timed = async <R>(what: string, act: () => Promise<R>): Promise<R> => {
-    const before = performance.now();
+    const before = process.cpuUsage();
     const result = await act();
-    times[what] = Math.round(performance.now() - before);
+    const { user, system } = process.cpuUsage(before);
+    times[what] = Math.round((user + system) / 1000);
     return result;
   };
   const options = { projectDelayMs: 3_600_000, audit: false, backups: 0 };
@@ -48,7 +52,7 @@ it('ten thousand documents: made, flushed, opened again, and one of them changed
     for (let n = 0; n < COUNT; n++) await again.doc(name(n), { initial: { n: -1 } });
   });
   await timed('close again', () => again.close());
-  console.info(`${COUNT} documents, ms: ${JSON.stringify(times)}`);
+  console.info(`${COUNT} documents, ms of processor time: ${JSON.stringify(times)}`);
   for (const [what, ms] of Object.entries(times)) expect(ms, what).toBeLessThan(LONGEST_MS);
 }, 240_000);
 

@@ -329,4 +329,4 @@ it('a program that is started often does not collect tails', async () => {
     counts.push(readdirSync(join(directory, '.holdfast')).filter((name) => name.endsWith('.tail')).length);
   }
   expect(Math.max(...counts)).toBeLessThanOrEqual(19);
-});
+}, 240_000);
