@@ -193,7 +193,7 @@ export class Files implements ProjectorHost {
 
   /** At the end of the process, when everything is durable: what still lags, as far as the time goes. */
   writeLast(deadline: number): void {
-    const names = new Set(this.projector.names.filter((name) => !this.#drifted.has(name)));
+    const names = new Set(this.projector.unwritten.filter((name) => !this.#drifted.has(name)));
     if (names.size === 0 || !this.#lock.takeForGood(deadline - performance.now())) return;
     const files = [...this.#start.ledger.present()]
       .filter(([name]) => names.has(name))

@@ -86,9 +86,9 @@ export class LaggingFiles {
     this.#lagging.set(name, { dueAt: 0, ...how, fromVersion: this.#host.versionOf(name) });
   }
 
-  /** What was settled about the file that is there, if anything was. */
-  howOf(name: string): { adopts?: string; onDrift?: 'refuse' | 'replace' } {
-    const { adopts, onDrift } = this.#lagging.get(name) ?? {};
+  /** What was settled about the file that is there, if anything was; `taken` is how it stood before a task took it. */
+  howOf(name: string, taken?: Lagging): { adopts?: string; onDrift?: 'refuse' | 'replace' } {
+    const { adopts, onDrift }: Partial<Lagging> = { ...taken, ...this.#lagging.get(name) };
     return { ...(adopts !== undefined && { adopts }), ...(onDrift !== undefined && { onDrift }) };
   }
 

@@ -47,6 +47,8 @@ export class Projector {
   readonly #settings: ProjectorSettings;
   readonly #lagging: LaggingFiles;
   readonly #compactor: Compactor;
+  /** Those that the task which runs has in hand. */
+  #inHand: ReadonlyMap<string, Lagging> = new Map();
   #needsSweep = false;
   #timer: NodeJS.Timeout | null = null;
   #timerAt = Number.POSITIVE_INFINITY;
@@ -95,6 +97,11 @@ export class Projector {
     this.#schedule();
   }
 
+  /** Also those of a task that runs: at the end of the process nobody knows whether it gets there. */
+  get unwritten(): string[] {
+    return [...new Set([...this.#inHand.keys(), ...this.#lagging.names])];
+  }
+
   /** Its file shows what is in memory: somebody else wrote it. */
   noteWritten(name: string): void {
     this.#lagging.noteWritten(name);
@@ -102,7 +109,7 @@ export class Projector {
 
   /** What is to become of the file that is there, if it was settled. */
   howOf(name: string): { adopts?: string; onDrift?: 'refuse' | 'replace' } {
-    return this.#lagging.howOf(name);
+    return this.#lagging.howOf(name, this.#inHand.get(name));
   }
 
   get names(): string[] {
@@ -179,6 +186,7 @@ export class Projector {
     }
     const run = this.#runTask(names).finally(() => {
       this.#running = null;
+      this.#inHand = new Map();
       this.#schedule();
     });
     this.#running = run.then(
@@ -197,6 +205,7 @@ export class Projector {
       const { dueAt: _, waitMs: __, ...how } = lagging;
       documents.push({ name, backups: this.#host.backupsOf(name), ...how });
     }
+    this.#inHand = taken;
     const sweep = this.#needsSweep;
     this.#needsSweep = false;
     try {

@@ -82,6 +82,16 @@ describe('an update is there, in truth and in the file, after', () => {
       6,
     ],
     [
+      'exit while files are being written, a large one first',
+      `const large = await store.doc('large', { initial: { text: '' } });
+       large.update((s) => { s.text = 'x'.repeat(20_000_000); });
+       ${SET}
+       await store.flush();
+       store.flush({ projected: true });
+       setTimeout(() => process.exit(8), 5);`,
+      8,
+    ],
+    [
       'a change in a listener of exit that comes after ours',
       `process.on('exit', () => { doc.update((s) => { s.n = 1; }); }); doc.update((s) => { s.n = 2; });`,
       0,
