@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, vi } from 'vitest';
@@ -330,3 +330,30 @@ it('a program that is started often does not collect tails', async () => {
   }
   expect(Math.max(...counts)).toBeLessThanOrEqual(19);
 }, 240_000);
+
+it('a flush that waits for the files says which one could not be written; the store closes all the same', async () => {
+  const directory = folder();
+  const store = await openStore(directory);
+  const [a, b] = [await store.doc('a', { initial: { n: 0 } }), await store.doc('b', { initial: { n: 0 } })];
+  await store.flush({ projected: true });
+  const inTheWay = join(directory, 'a.json');
+  const block = () => {
+    rmSync(inTheWay, { recursive: true });
+    mkdirSync(inTheWay);
+    for (const doc of [a, b]) doc.update((s) => void s.n++);
+  };
+  block();
+  await expect(store.flush({ projected: true })).rejects.toMatchObject({
+    code: 'HF_IO',
+    message: expect.stringContaining(inTheWay),
+  });
+  expect(json(directory, 'b')).toEqual({ n: 1 });
+  await store.flush();
+  rmdirSync(inTheWay);
+  await store.flush({ projected: true });
+  expect(json(directory, 'a')).toEqual({ n: 1 });
+  block();
+  await store.close();
+  rmdirSync(inTheWay);
+  expect((await (await openStore(directory)).doc('a', { initial: { n: -1 } })).state.n).toBe(2);
+});
