@@ -34,11 +34,6 @@ export class Changes {
     return this.#savepoints.length > 0;
   }
 
-  /** True when the innermost savepoint has one around it. */
-  get isNested(): boolean {
-    return this.#savepoints.length > 1;
-  }
-
   /** Runs `fn`; a throw, or a promise as its result, undoes everything it changed. */
   run<R>(fn: () => R, what: string): R {
     const savepoint: Savepoint = { undoFrom: this.#undo.length, marks: new Map() };

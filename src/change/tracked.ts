@@ -99,6 +99,8 @@ export class Tracked<T = any> {
 
   /** Live and plain: reads cost nothing, writes to it are lost. */
   get state(): DeepReadonly<T> {
+    // Whoever looks in the middle of a transaction may look with `in`. Who only changes does not pay for that.
+    if (this.changes.isOpen) this.changes.settleAll();
     return this.raw as DeepReadonly<T>;
   }
 
@@ -127,8 +129,8 @@ export class Tracked<T = any> {
 
   snapshot(): T;
   snapshot<S>(select: (state: DeepReadonly<T>) => S): S;
-  snapshot(select: (state: DeepReadonly<T>) => unknown = (state) => state): unknown {
-    return copyPlain(select(this.state));
+  snapshot(select?: (state: DeepReadonly<T>) => unknown): unknown {
+    return copyPlain(select === undefined ? this.raw : select(this.state));
   }
 
   /** Takes over the marks of an update that can no longer be undone. False when nothing changed. */
@@ -164,11 +166,7 @@ export class Tracked<T = any> {
       this.#openUpdates++;
       try {
         const result = fn(session);
-        if (this.#openUpdates === 1) {
-          this.#assertValid();
-          // More code of the caller runs before the transaction ends, and may look at the state with `in`.
-          if (this.changes.isNested) this.changes.settleAll();
-        }
+        if (this.#openUpdates === 1) this.#assertValid();
         return release(result) as R;
       } finally {
         this.#openUpdates--;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Changes } from '../../src/change/changes.js';
 import { append, Tracked } from '../../src/change/tracked.js';
 import { refusal } from '../support/refusal.js';
@@ -341,6 +341,23 @@ describe('updates', () => {
     });
     expect(JSON.stringify(doc.state)).toBe('{"a":1,"b":2,"c":3}');
     expect(JSON.stringify(replica())).toBe('{"a":1,"b":2,"c":3}');
+  });
+
+  it('deletes keys in a transaction without listing those that stay', () => {
+    type Items = Record<string, number>;
+    const { doc, replica } = track<{ from: Items; to: Items }>({ from: { a: 1, b: 2, c: 3 }, to: {} });
+    const listings = vi.spyOn(Object, 'getOwnPropertyNames');
+    doc.changes.run(() => {
+      doc.update((s) => {
+        s.to.b = s.from.b as number;
+        delete s.from.b;
+      });
+      doc.update((s) => void delete s.from.a);
+    }, 'The transaction');
+    expect(listings).not.toHaveBeenCalled();
+    listings.mockRestore();
+    expect(JSON.stringify(doc.state)).toBe('{"from":{"c":3},"to":{"b":2}}');
+    expect(JSON.stringify(replica())).toBe('{"from":{"c":3},"to":{"b":2}}');
   });
 
   it('shows no trace of a deleted key between the updates of a transaction', () => {
