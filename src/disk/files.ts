@@ -20,10 +20,14 @@ const CALL_BYTES_MAX = 1024 * 1024 * 1024;
 
 /** Fewer bytes than asked for only where the file ends. */
 export function readAt(disk: Disk, handle: Handle, position: number, length: number): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(length);
+  return readInto(disk, handle, position, Buffer.allocUnsafeSlow(length));
+}
+
+/** The part of `bytes` that was filled: all of it, except where the file ends. */
+export function readInto(disk: Disk, handle: Handle, position: number, bytes: Buffer): Buffer {
   let done = 0;
-  while (done < length) {
-    const read = disk.read(handle, bytes, done, Math.min(length - done, CALL_BYTES_MAX), position + done);
+  while (done < bytes.length) {
+    const read = disk.read(handle, bytes, done, Math.min(bytes.length - done, CALL_BYTES_MAX), position + done);
     if (read === 0) break;
     done += read;
   }

@@ -28,7 +28,7 @@ import type { LogExtent } from './log-key.js';
 import { encodePayload } from './payload.js';
 import { type Places, truthName } from './places.js';
 import { Replica, type ReplicaDocument } from './replica.js';
-import { scan } from './scan.js';
+import { scanInPlace } from './scan.js';
 
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -124,7 +124,7 @@ function decodeBase(disk: Disk, places: Places, handle: Handle, path: string, on
   const header = readFileHeader(disk, handle, path);
   const reading = new BaseReading(header?.prevCrc ?? null, new Replica(only));
   if (header === null) reading.breakOff('its header is damaged');
-  for (const found of scan(disk, handle, FILE_HEADER_BYTES)) {
+  for (const found of scanInPlace(disk, handle, FILE_HEADER_BYTES)) {
     if (found.kind === 'bad') reading.breakOff(`it is damaged at byte ${found.offset}`);
     else reading.take(found.frame, found.offset);
   }

@@ -2,7 +2,7 @@
 // for the next place that begins like a frame: one rotten spot must not hide what follows.
 
 import type { Disk, Handle } from '../disk/disk.js';
-import { readAt } from '../disk/files.js';
+import { readInto } from '../disk/files.js';
 import { decodeFrame, type Frame, type FrameHeader } from './frame.js';
 import { FRAME_MAGIC } from './layout.js';
 
@@ -12,8 +12,19 @@ export type Found =
   | { kind: 'bad'; offset: number; length: number; header?: FrameHeader };
 
 /** Zeros are not reported: they are room set aside for frames to come. */
-export function* scan(disk: Disk, handle: Handle, start: number, windowBytes = WINDOW_BYTES): Generator<Found> {
-  const window = new Window(disk, handle, windowBytes);
+export function scan(disk: Disk, handle: Handle, start: number, windowBytes = WINDOW_BYTES): Generator<Found> {
+  return framesIn(new Window(disk, handle, windowBytes), start);
+}
+
+/**
+ * As `scan`, through one buffer that is used again and again: what is found is there until the next is asked for. Windows
+ * that are left to the garbage collector are given back to the allocator late, and by the allocator to the system never.
+ */
+export function scanInPlace(disk: Disk, handle: Handle, start: number): Generator<Found> {
+  return framesIn(new Window(disk, handle, WINDOW_BYTES, true), start);
+}
+
+function* framesIn(window: Window, start: number): Generator<Found> {
   let at = start;
   while (at < window.size) {
     const decoded = decodeAt(window, at);
@@ -67,17 +78,23 @@ class Window {
   readonly #disk: Disk;
   readonly #handle: Handle;
   readonly #windowBytes: number;
+  readonly #isReused: boolean;
   #from = 0;
   #bytes: Buffer = Buffer.alloc(0);
+  #room: Buffer = this.#bytes;
 
-  constructor(disk: Disk, handle: Handle, windowBytes: number) {
+  constructor(disk: Disk, handle: Handle, windowBytes: number, isReused = false) {
     this.#disk = disk;
     this.#handle = handle;
     this.#windowBytes = windowBytes;
+    this.#isReused = isReused;
     this.size = disk.size(handle);
   }
 
-  /** The bytes from `at` on: at least `wanted`, or all up to the end of the file. They are never written to again. */
+  /**
+   * The bytes from `at` on: at least `wanted`, or all up to the end of the file. They are never written to again, unless the
+   * window is reused.
+   */
   view(at: number, wanted: number): Buffer {
     const end = Math.min(at + wanted, this.size);
     if (at < this.#from || end > this.#from + this.#bytes.length) this.#fill(at, Math.max(wanted, this.#windowBytes));
@@ -96,9 +113,11 @@ class Window {
   }
 
   #fill(at: number, length: number): void {
+    const wanted = Math.min(length, this.size - at);
+    if (!this.#isReused || wanted > this.#room.length) this.#room = Buffer.allocUnsafeSlow(wanted);
     this.#from = at;
-    this.#bytes = readAt(this.#disk, this.#handle, at, Math.min(length, this.size - at));
+    this.#bytes = readInto(this.#disk, this.#handle, at, this.#room.subarray(0, wanted));
     // The file became shorter while it was read: what is gone is simply not there.
-    if (this.#bytes.length < Math.min(length, this.size - at)) this.size = at + this.#bytes.length;
+    if (this.#bytes.length < wanted) this.size = at + this.#bytes.length;
   }
 }

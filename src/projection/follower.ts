@@ -21,7 +21,7 @@ import { FILE_HEADER_BYTES, KIND_COMMIT, KIND_END, KIND_MARK } from '../journal/
 import type { LogExtent } from '../journal/log-key.js';
 import type { Places } from '../journal/places.js';
 import { Replica, type ReplicaDocument } from '../journal/replica.js';
-import { scan } from '../journal/scan.js';
+import { scanInPlace } from '../journal/scan.js';
 import { Shelf, type Shelved } from './shelf.js';
 
 /** The way on is not there. Reading everything again may find another. */
@@ -150,7 +150,7 @@ export class Follower {
 
   #readAcrossGaps({ path, number }: Shelved, lastSeq: number): void {
     withFile(this.#disk, path, (handle) => {
-      for (const found of scan(this.#disk, handle, FILE_HEADER_BYTES)) {
+      for (const found of scanInPlace(this.#disk, handle, FILE_HEADER_BYTES)) {
         if (this.#at.seq >= lastSeq) return;
         if (found.kind === 'bad') continue;
         if (found.frame.header.seq > this.#at.seq + 1) return;
@@ -165,7 +165,7 @@ export class Follower {
     if (this.#cursor?.number !== number) this.#cursor = { number, offset: FILE_HEADER_BYTES };
     const cursor = this.#cursor;
     withFile(this.#disk, path, (handle) => {
-      for (const found of scan(this.#disk, handle, cursor.offset)) {
+      for (const found of scanInPlace(this.#disk, handle, cursor.offset)) {
         // A frame being written, or a gap before one that was not synced: nothing behind it is durable yet.
         if (found.kind === 'bad' || found.offset !== cursor.offset) {
           this.#problem = `${path} cannot be read at byte ${cursor.offset}`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { encodeFrame } from '../../src/journal/frame.js';
 import { CODEC_NONE, KIND_COMMIT } from '../../src/journal/layout.js';
-import { scan } from '../../src/journal/scan.js';
+import { scan, scanInPlace } from '../../src/journal/scan.js';
 import { MapDisk } from '../support/map-disk.js';
 
 const frame = (seq: number, payloadBytes: number) =>
@@ -10,14 +10,24 @@ const frame = (seq: number, payloadBytes: number) =>
     Buffer.alloc(payloadBytes, 1),
   );
 
-function read(bytes: Buffer): string[] {
-  const disk = new MapDisk(new Map([['/f', bytes]]));
-  return [...scan(disk, disk.open('/f'), 0)].map((found) =>
-    found.kind === 'frame' ? `${found.frame.header.seq}` : `bad ${found.offset}+${found.length}`,
-  );
-}
+describe.each([
+  ['kept', scan],
+  ['in place', scanInPlace],
+])('reading frames that are %s', (_, find) => {
+  function read(bytes: Buffer): string[] {
+    const disk = new MapDisk(new Map([['/f', bytes]]));
+    const found: string[] = [];
+    for (const one of find(disk, disk.open('/f'), 0)) {
+      if (one.kind === 'bad') found.push(`bad ${one.offset}+${one.length}`);
+      else {
+        found.push(`${one.frame.header.seq}`);
+        // Also where its bytes moved to the beginning of the window, or the window grew for it.
+        expect(one.frame.bytes.equals(bytes.subarray(one.offset, one.offset + one.frame.bytes.length))).toBe(true);
+      }
+    }
+    return found;
+  }
 
-describe('reading frames', () => {
   it('finds its feet again after something unreadable', () => {
     const first = frame(1, 10);
     expect(read(Buffer.concat([first, Buffer.from('garbage'), frame(2, 10)]))).toEqual([
@@ -70,5 +80,24 @@ describe('reading frames', () => {
   it('does not ask for memory that a length beyond the file would need', () => {
     const bytes = frame(1, 100);
     expect(read(bytes.subarray(0, 100))).toEqual(['bad 0+100']);
+  });
+});
+
+describe('a frame that was found', () => {
+  const bytes = Buffer.concat(Array.from({ length: 20 }, (_, n) => frame(n, 1024 * 1024)));
+  const found = (find: typeof scan) => {
+    const disk = new MapDisk(new Map([['/f', bytes]]));
+    return [...find(disk, disk.open('/f'), 0)].map((one) => (one.kind === 'frame' ? one.frame : undefined));
+  };
+
+  it('stays as it is', () => {
+    found(scan).forEach((one, n) => {
+      expect(one?.bytes.equals(frame(n, 1024 * 1024))).toBe(true);
+    });
+  });
+
+  it('gives its room to the next ones when it was read in place', () => {
+    const buffers = new Set(found(scanInPlace).map((one) => one?.bytes.buffer));
+    expect(buffers.size).toBe(1);
   });
 });
