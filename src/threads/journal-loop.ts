@@ -1,6 +1,7 @@
 // What the journal thread does all day: a round over its stations, then sleep until the bell rings or something is due.
 // It never returns to its event loop, so it takes its mail by hand.
 
+import { availableParallelism } from 'node:os';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { fenceOf } from '../disk/fence.js';
 import { type ErrorCode, HoldfastError } from '../errors.js';
@@ -41,6 +42,17 @@ const LINGER_MS = 2;
 /** Work that nobody waits for is found this late at most while the thread naps. */
 const NAP_MS = 0.5;
 
+/**
+ * Before it rests, the thread looks out for so long, if the last rest was shorter: to put it to sleep and wake it again costs
+ * a loop that awaits each of its steps more than the update does. With one processor looking out would hold up what is
+ * looked out for.
+ */
+const WATCH_MS = availableParallelism() > 1 ? 0.25 : 0;
+/** Many changes at once share a wake-up call, and gather meanwhile: not worth the processor. An update and its flush ring twice. */
+const WATCHED_RINGS_MAX = 16;
+/** Between two looks at the clock. */
+const LOOKS = 64;
+
 /** The bell of one thread: two words of shared memory. */
 export class Bell {
   readonly #words: Int32Array;
@@ -68,6 +80,15 @@ export class Bell {
 
   get count(): number {
     return Atomics.load(this.#words, BELL);
+  }
+
+  /** Looks out for it, and does not rest. True when it has rung since `count`. */
+  watch(count: number, timeoutMs: number): boolean {
+    const end = performance.now() + timeoutMs;
+    do {
+      for (let look = 0; look < LOOKS; look++) if (this.count !== count) return true;
+    } while (performance.now() < end);
+    return false;
   }
 
   /** Until `ringNow` since `count`, or the nap is over. */
@@ -105,6 +126,7 @@ export class JournalLoop {
   run(): void {
     let heard = this.#bell.count;
     let busyUntil = 0;
+    let restMs = Number.POSITIVE_INFINITY;
     while (!this.#isStopped) {
       // Before looking for work: what arrives after this is not slept through.
       const { count } = this.#bell;
@@ -114,9 +136,12 @@ export class JournalLoop {
       if (this.#isStopped || dueMs <= 0) continue;
       const now = performance.now();
       if (count !== heard) busyUntil = now + LINGER_MS;
+      const isWorthIt = restMs < WATCH_MS && ((count - heard) | 0) < WATCHED_RINGS_MAX;
       heard = count;
+      if (isWorthIt && this.#bell.watch(count, Math.min(dueMs, WATCH_MS))) continue;
       if (now < busyUntil) this.#bell.nap(count, dueMs);
       else this.#bell.sleep(count, dueMs);
+      restMs = this.#bell.count === count ? Number.POSITIVE_INFINITY : performance.now() - now;
     }
   }
 

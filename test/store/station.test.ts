@@ -2,7 +2,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
+import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { nodeDisk } from '../../src/disk/node-disk.js';
 import { HoldfastError } from '../../src/errors.js';
@@ -275,5 +275,18 @@ describe('the loop of the journal thread', () => {
     bell.sleep(count, 60_000);
     bell.sleep(bell.count, 1);
     expect(bell.count).toBe(count + 1);
+  });
+
+  it('who looks out for the bell hears it from another thread, and gives up in time', async () => {
+    const bell = new Bell();
+    const { count } = bell;
+    const start = performance.now();
+    expect(bell.watch(count, 20)).toBe(false);
+    expect(performance.now() - start).toBeGreaterThanOrEqual(20);
+    const ring = 'setTimeout(() => Atomics.add(new Int32Array(require("node:worker_threads").workerData), 0, 1), 50)';
+    const other = new Worker(ring, { eval: true, workerData: bell.memory });
+    expect(bell.watch(count, 30_000)).toBe(true);
+    expect(bell.watch(count, 0)).toBe(true);
+    await other.terminate();
   });
 });
