@@ -3,6 +3,7 @@
 
 import { Checker } from './change/checker.js';
 import { assertRoot, copyIn } from './change/copy-in.js';
+import { copyPlain } from './change/plain.js';
 import type { Tracked } from './change/tracked.js';
 import { commandLine } from './command-line.js';
 import type { PublicDisk } from './disk/disk.js';
@@ -16,7 +17,7 @@ import type { Ledger } from './ledger.js';
 import { type ImportCandidate, type Inspection, importCandidate, inspect } from './projection/inspect.js';
 import { assertDocumentName, documentPaths, foldedName } from './projection/names.js';
 import { type Edition, readRecord, recordPath } from './projection/record.js';
-import { serialize, type Text } from './projection/serialize.js';
+import { serialize, type Text, wholeOf } from './projection/serialize.js';
 import { type Identity, isSameFile, keptName } from './projection/target.js';
 
 export interface DocOpening {
@@ -183,9 +184,9 @@ export class DocOpener {
     this.#assertFinal(name, 'its saved state would be migrated');
     const text = serialize(stored.state);
     // On a copy: whatever it does to what it is given, the saved state is as it was until the result has been accepted.
-    const next = migrate(JSON.parse(text.bytes.toString()), from);
+    const next = migrate(copyPlain(stored.state), from);
     // Only when the result is accepted: a program that is started again and again must not fill quarantine with copies.
-    const keep = () => void keepBytes(disk, places, `version-${from}-${keptName(name)}`, text.bytes);
+    const keep = () => void keepBytes(disk, places, `version-${from}-${keptName(name)}`, wholeOf(text));
     return ledger.migrate(name, stored, checker, next, version, keep);
   }
 

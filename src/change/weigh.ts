@@ -8,12 +8,22 @@ import { type Container, isContainer } from './plain.js';
 const HEAD_BYTES = 3;
 const OTHER_BYTES = 9;
 
-export function weigh(value: unknown): number {
+/** With `enough` it looks no further once it has found so many. */
+export function weigh(value: unknown, enough = Number.POSITIVE_INFINITY): number {
   if (typeof value === 'string') return value.length + HEAD_BYTES;
   if (!isContainer(value)) return OTHER_BYTES;
   let bytes = HEAD_BYTES;
-  if (Array.isArray(value)) for (const item of value) bytes += weigh(item);
-  else for (const key in value) bytes += key.length + HEAD_BYTES + weigh(value[key]);
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      if (bytes >= enough) break;
+      bytes += weigh(item, enough - bytes);
+    }
+    return bytes;
+  }
+  for (const key in value) {
+    if (bytes >= enough) break;
+    bytes += key.length + HEAD_BYTES + weigh(value[key], enough - bytes);
+  }
   return bytes;
 }
 

@@ -46,7 +46,7 @@ export async function* exported(path: string, name: string | undefined, format: 
     throw missingDocument(home, chosen, [...documents.keys(), ...[...logs.keys()].map(logNameOf)]);
   switch (format) {
     case 'json':
-      return yield serialize(document.state).bytes;
+      return yield* serialize(document.state).portions;
     case 'jsonl':
       return yield linesOf(Array.isArray(document.state) ? document.state : [document.state]);
     case 'msgpack':

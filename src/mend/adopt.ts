@@ -12,7 +12,7 @@ import { Places } from '../journal/places.js';
 import { keepBytes } from '../journal/quarantine.js';
 import { inspect } from '../projection/inspect.js';
 import { documentPaths } from '../projection/names.js';
-import { serialize } from '../projection/serialize.js';
+import { serialize, wholeOf } from '../projection/serialize.js';
 import { keptName } from '../projection/target.js';
 import { homeOf } from './home.js';
 import { type MendOptions, withStore } from './writing.js';
@@ -39,7 +39,7 @@ export async function adopt(path: string, name?: string, options: MendOptions = 
     const { document, name: only } = await storedIn(home, stored.name);
     if (!isAdoptable(home, { ...stored, document })) return { ...unchanged, version: document.version };
     const { state, version: replaced, schemaVersion: version } = document;
-    keepBytes(nodeDisk, places, `version-${replaced}-${keptName(only)}`, serialize(state).bytes);
+    keepBytes(nodeDisk, places, `version-${replaced}-${keptName(only)}`, wholeOf(serialize(state)));
     const adopted = await store.doc<object>(only, { initial: {}, version, onDrift: 'adopt' });
     return { ...unchanged, isNew: true, version: adopted.version };
   });

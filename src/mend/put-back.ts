@@ -7,7 +7,7 @@ import { nodeDisk } from '../disk/node-disk.js';
 import { HoldfastError } from '../errors.js';
 import type { Places } from '../journal/places.js';
 import { keepBytes } from '../journal/quarantine.js';
-import { parse, sha256Of } from '../projection/serialize.js';
+import { parse, textOf } from '../projection/serialize.js';
 import { Stage } from '../projection/stage.js';
 import { fileAt, keptName } from '../projection/target.js';
 
@@ -23,7 +23,7 @@ export function putBack(
   const stage = new Stage(nodeDisk, places);
   try {
     // A copy: renaming one link of a file over another does nothing, and the backup stays a backup.
-    const temp = stage.write({ bytes, sha256: sha256Of(bytes) }, fileAt(nodeDisk, path)?.mode ?? null, path);
+    const temp = stage.write(textOf([bytes]), fileAt(nodeDisk, path)?.mode ?? null, path);
     nodeDisk.rename(temp.path, path);
     stage.placed(temp.path);
     // The rename is durable only once its directory is synced.

@@ -10,7 +10,7 @@ import type { Moment } from '../inspect/moment.js';
 import { soundAt } from '../inspect/stored.js';
 import { keepBytes } from '../journal/quarantine.js';
 import { documentPaths } from '../projection/names.js';
-import { serialize } from '../projection/serialize.js';
+import { serialize, wholeOf } from '../projection/serialize.js';
 import { keptName } from '../projection/target.js';
 import { homeOf } from './home.js';
 import { type MendOptions, withStore } from './writing.js';
@@ -46,7 +46,12 @@ export async function restore(
     const present = (await soundAt(home)).replica.documents.get(document);
     const isNew = present === undefined || !isSameState(present.state, past.state);
     if (isNew && present !== undefined)
-      keepBytes(nodeDisk, places, `version-${present.version}-${keptName(document)}`, serialize(present.state).bytes);
+      keepBytes(
+        nodeDisk,
+        places,
+        `version-${present.version}-${keptName(document)}`,
+        wholeOf(serialize(present.state)),
+      );
     const schemaVersion = past.kind === 'commit' ? past.schemaVersion : (present?.schemaVersion ?? 1);
     await store.put(document, past.state, schemaVersion);
     const version = store.documents().find((one) => one.name === document)?.version ?? 0;

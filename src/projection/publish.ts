@@ -14,7 +14,7 @@ import { makeDirectories } from './directories.js';
 import { type DocumentPaths, documentPaths } from './names.js';
 import type { Outcome, Plan, Press } from './press.js';
 import type { Edition } from './record.js';
-import { sha256Of, sha256OfFile } from './serialize.js';
+import { sha256Of, sha256OfFile, textOf } from './serialize.js';
 import { Stage, type Staged } from './stage.js';
 import { fileAt, type Identity, isSameFile, judge, keptName, targetOf } from './target.js';
 
@@ -159,7 +159,7 @@ class Publication {
     this.#copy = null;
     if (!hasNoLinks || this.#isBackedUp) return;
     const bytes = readFrom(disk, this.#target);
-    if (sha256Of(bytes) === sha256) this.#copy = this.#stage.write({ bytes, sha256 }, mode, this.#paths.main);
+    if (sha256Of(bytes) === sha256) this.#copy = this.#stage.write(textOf([bytes]), mode, this.#paths.main);
     // Not what we left there, whatever its times say: the next look reads it.
     else known.delete(name);
   }
@@ -178,7 +178,7 @@ class Publication {
       seq,
       durableSeq,
       sha256: text.sha256,
-      size: text.bytes.length,
+      size: text.length,
       over,
       older: (older as string[]).slice(0, backups + 1),
     };
@@ -222,7 +222,7 @@ class Publication {
     for (const folder of new Set([dirname(this.#target), this.#paths.directory])) disk.syncDirectory(folder);
     record.settle(name, backups, critical);
     this.#remember(temp.identity);
-    return { kind: 'published', bytes: text.bytes.length, sha256: text.sha256, kept: this.#kept };
+    return { kind: 'published', bytes: text.length, sha256: text.sha256, kept: this.#kept };
   }
 
   /** The file is already what it should be. */

@@ -5,43 +5,60 @@ import type { Container } from '../change/plain.js';
 import type { Disk, Handle } from '../disk/disk.js';
 import { withFile } from '../disk/files.js';
 import { HoldfastError } from '../errors.js';
+import { PORTION_BYTES, portionsOf } from './portions.js';
 
 /** A whole file: what is to be written, and how it is known again. */
 export interface Text {
-  bytes: Buffer;
+  /** One after the other. */
+  portions: readonly Buffer[];
+  /** Of all of them, in bytes. */
+  length: number;
   /** Hexadecimal. */
   sha256: string;
 }
 
-const NEWLINE = 10;
-
 /** Byte for byte `JSON.stringify(state, null, 2) + '\n'`: `__proto__` and `toJSON` are keys like any other in data. */
 export function serialize(state: Container): Text {
-  const text = stringify(state);
-  const length = Buffer.byteLength(text);
-  // Not `text + '\n'`: that would be copied into one more string first.
-  const bytes = Buffer.allocUnsafeSlow(length + 1);
-  bytes.write(text, 0);
-  bytes[length] = NEWLINE;
-  return { bytes, sha256: sha256Of(bytes) };
-}
-
-function stringify(state: Container): string {
   try {
-    return JSON.stringify(state, null, 2);
+    return textOf(bytesOf(state));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new HoldfastError('HF_VALUE', 'The document is too large for one JSON file (about 512 MB).', {
+    throw new HoldfastError('HF_VALUE', 'A text in the document is too large for a JSON file (about 512 MB).', {
       cause: error,
     });
   }
 }
 
+export function textOf(bytes: Iterable<Buffer>): Text {
+  const portions = [...bytes];
+  const hash = createHash('sha256');
+  let length = 0;
+  for (const portion of portions) {
+    hash.update(portion);
+    length += portion.length;
+  }
+  return { portions, length, sha256: hash.digest('hex') };
+}
+
+/** In one piece. */
+export function wholeOf({ portions }: Text): Buffer {
+  return portions.length === 1 ? (portions[0] as Buffer) : Buffer.concat(portions);
+}
+
+function* bytesOf(state: unknown): Generator<Buffer> {
+  let held = '';
+  for (const part of portionsOf(state)) {
+    held += part;
+    if (held.length < PORTION_BYTES) continue;
+    yield Buffer.from(held);
+    held = '';
+  }
+  yield Buffer.from(`${held}\n`);
+}
+
 export function sha256Of(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
-
-const PORTION_BYTES = 1024 * 1024;
 
 /** Portion by portion: a large file is never in memory as a whole. */
 export function sha256OfFile(disk: Disk, path: string): string {
@@ -81,9 +98,9 @@ function reasonOf(error: unknown): string {
 }
 
 /** True when the value would be written as exactly this text: the same data, key order included. */
-export function isWrittenAs(value: unknown, { bytes }: Text): boolean {
+export function isWrittenAs(value: unknown, { sha256 }: Text): boolean {
   try {
-    return Buffer.from(`${JSON.stringify(value, null, 2)}\n`).equals(bytes);
+    return textOf(bytesOf(value)).sha256 === sha256;
   } catch (error) {
     // Nested too deeply or too large to be written: then it is not what we wrote.
     if (error instanceof RangeError) return false;

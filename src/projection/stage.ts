@@ -46,10 +46,10 @@ export class Stage {
     }
   }
 
-  #fill(handle: Handle, path: string, { bytes, sha256 }: Text, mode: number | null): void {
+  #fill(handle: Handle, path: string, { portions, sha256 }: Text, mode: number | null): void {
     // Before there is anything in it to read.
     if (mode !== null) keepMode(this.#disk, handle, mode);
-    put(this.#disk, handle, path, bytes);
+    put(this.#disk, handle, path, portions);
     // By its checksum, and portion by portion: a copy of a large file, and all it holds once more, would be most of what
     // publishing it takes in memory.
     if (sha256OfHandle(this.#disk, handle) !== sha256) throw misread(path);
@@ -111,15 +111,18 @@ export function keepMode(disk: PublicDisk, handle: Handle, mode: number): void {
 
 /** Writes a new file, makes its bytes durable (unless told otherwise) and gives back what was read of it. */
 export function fill(disk: Disk, handle: Handle, path: string, bytes: Buffer, isDurable = true): Buffer {
-  put(disk, handle, path, bytes, isDurable);
+  put(disk, handle, path, [bytes], isDurable);
   return readAt(disk, handle, 0, bytes.length + 1);
 }
 
-function put(disk: Disk, handle: Handle, path: string, bytes: Buffer, isDurable = true): void {
-  writeFully(disk, handle, bytes, 0);
+function put(disk: Disk, handle: Handle, path: string, portions: readonly Buffer[], isDurable = true): void {
+  let length = 0;
+  for (const bytes of portions) {
+    writeFully(disk, handle, bytes, length);
+    length += bytes.length;
+  }
   const found = disk.size(handle);
-  if (found !== bytes.length)
-    throw new HoldfastError('HF_IO', `${path} has ${found} bytes instead of ${bytes.length}.`);
+  if (found !== length) throw new HoldfastError('HF_IO', `${path} has ${found} bytes instead of ${length}.`);
   // Before the rename: a name that is durable while its data is not comes back as an empty file.
   if (isDurable) disk.sync(handle);
 }

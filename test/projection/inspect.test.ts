@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Places } from '../../src/journal/places.js';
 import { importCandidate } from '../../src/projection/inspect.js';
 import { readRecord, recordPath } from '../../src/projection/record.js';
-import { serialize, sha256Of } from '../../src/projection/serialize.js';
+import { serialize, sha256Of, wholeOf } from '../../src/projection/serialize.js';
 import { faultOf, type RecordingDisk } from '../support/recording-disk.js';
 import { emptyStore, ID, inspectAt, isObject, MAIN, newPress, publishVersion, put, STORE, version } from './support.js';
 
@@ -19,7 +19,7 @@ describe('a file whose document truth knows', () => {
   it('is sound when it is what truth says, whoever wrote it', () => {
     expect(kindOf(store(), 3)).toBe('sound');
     const disk = emptyStore();
-    put(disk, MAIN, version(3).bytes);
+    put(disk, MAIN, wholeOf(version(3)));
     expect(kindOf(disk, 3)).toBe('sound');
   });
 
@@ -33,7 +33,7 @@ describe('a file whose document truth knows', () => {
   });
 
   it('is stale when it is the same data in another form: with other spaces, or a byte order mark', () => {
-    for (const form of [JSON.stringify(JSON.parse(version(4).bytes.toString())), `\ufeff${version(4).bytes}`]) {
+    for (const form of [JSON.stringify(JSON.parse(wholeOf(version(4)).toString())), `\ufeff${wholeOf(version(4))}`]) {
       const disk = store();
       put(disk, MAIN, form);
       expect(kindOf(disk, 4)).toBe('stale');
@@ -73,7 +73,7 @@ describe('a file whose document truth knows', () => {
       value: { mine: 1 },
     });
     // The version before, put back by hand: somebody wants it.
-    put(disk, MAIN, version(2).bytes);
+    put(disk, MAIN, wholeOf(version(2)));
     expect(kindOf(disk, 3)).toBe('drifted');
   });
 
@@ -112,7 +112,7 @@ describe('a file whose document truth does not know', () => {
   it('is imported with its value, whatever the check says: that is for the caller to tell', () => {
     const disk = emptyStore();
     const text = serialize({ mine: 1 });
-    put(disk, MAIN, text.bytes);
+    put(disk, MAIN, wholeOf(text));
     const expected = { kind: 'value', path: MAIN, sha256: text.sha256, value: { mine: 1 } };
     expect(candidate(disk)).toEqual(expected);
     expect(candidate(disk, () => false)).toEqual(expected);

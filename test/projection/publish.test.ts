@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { planShift } from '../../src/projection/backups.js';
 import { isUpToDate } from '../../src/projection/press.js';
 import { isPublished } from '../../src/projection/publish.js';
-import { serialize } from '../../src/projection/serialize.js';
+import { serialize, wholeOf } from '../../src/projection/serialize.js';
 import { sweepBeside } from '../../src/projection/stage.js';
 import { type Call, faultOf, type RecordingDisk } from '../support/recording-disk.js';
 import {
@@ -52,9 +52,9 @@ describe('what the record and the file say together', () => {
     const press = newPress(disk);
     disk.unlink(MAIN);
     expect(isPublished(press, loop)).toBe(false);
-    put(disk, MAIN, Buffer.alloc(version(2).bytes.length, '7'));
+    put(disk, MAIN, Buffer.alloc(version(2).length, '7'));
     expect(isPublished(press, loop)).toBe(false);
-    put(disk, MAIN, version(2).bytes);
+    put(disk, MAIN, wholeOf(version(2)));
     expect(isPublished(press, loop)).toBe(true);
 
     const unsettled = published(1);
@@ -81,7 +81,7 @@ describe('publishing', () => {
       const outcome = publishVersion(press, 'loop', n);
       expect(outcome).toEqual({
         kind: 'published',
-        bytes: version(n).bytes.length,
+        bytes: version(n).length,
         sha256: version(n).sha256,
         kept: null,
       });
@@ -131,7 +131,7 @@ describe('publishing', () => {
     expect(isUpToDate(press, 'loop', 2)).toBe(true);
     expect(isUpToDate(press, 'loop', 3)).toBe(false);
     expect(isUpToDate(press, 'side', 2)).toBe(false);
-    put(disk, MAIN, version(2).bytes);
+    put(disk, MAIN, wholeOf(version(2)));
     expect(isUpToDate(press, 'loop', 2)).toBe(false);
     disk.unlink(MAIN);
     expect(isUpToDate(press, 'loop', 2)).toBe(false);
@@ -182,7 +182,7 @@ describe('a file that is not ours', () => {
 
   it('is a backup put back by hand, too', () => {
     const { disk, press } = published(3);
-    put(disk, MAIN, version(2).bytes);
+    put(disk, MAIN, wholeOf(version(2)));
     expect(publishVersion(press, 'loop', 4).kind).toBe('drift');
     expect(inspectAt(disk, 'loop', version(3)).kind).toBe('drifted');
   });
@@ -199,15 +199,15 @@ describe('a file that is not ours', () => {
   it('is replaced when truth was taken from it, and becomes the first backup', () => {
     const { disk, press } = published(2);
     const theirs = serialize({ mine: true });
-    put(disk, MAIN, theirs.bytes);
+    put(disk, MAIN, wholeOf(theirs));
     expect(publishVersion(press, 'loop', 3, { adopts: theirs.sha256 }).kind).toBe('published');
-    expect(Buffer.from(disk.files().get(`${MAIN}.bak1`) ?? '').equals(theirs.bytes)).toBe(true);
+    expect(Buffer.from(disk.files().get(`${MAIN}.bak1`) ?? '').equals(wholeOf(theirs))).toBe(true);
     expect(versionsOf(disk).slice(2)).toEqual([1, null]);
   });
 
   it('holds the same data in another form: it is written in ours, and kept as a backup', () => {
     const { disk, press } = published(2);
-    const compact = JSON.stringify(JSON.parse(version(3).bytes.toString()));
+    const compact = JSON.stringify(JSON.parse(wholeOf(version(3)).toString()));
     put(disk, MAIN, compact);
     expect(publishVersion(press, 'loop', 3).kind).toBe('published');
     expect(Buffer.from(disk.files().get(`${MAIN}.bak1`) ?? '').toString()).toBe(compact);
@@ -216,7 +216,7 @@ describe('a file that is not ours', () => {
   it('happens to hold exactly what is to be written: it is left, and ours from now on', () => {
     for (const first of [0, 2]) {
       const { disk, press } = published(first);
-      put(disk, MAIN, version(3).bytes);
+      put(disk, MAIN, wholeOf(version(3)));
       expect(publishVersion(press, 'loop', 3).kind).toBe('unchanged');
       expect(inspectAt(disk, 'loop', version(4)).kind).toBe('stale');
       expect(publishVersion(press, 'loop', 4).kind).toBe('published');
@@ -228,7 +228,7 @@ describe('a file that is not ours', () => {
     const { disk, press } = published(1);
     let turn = 0;
     press.critical = (fn) => {
-      put(disk, MAIN, version(1).bytes);
+      put(disk, MAIN, wholeOf(version(1)));
       turn++;
       return fn();
     };
@@ -314,7 +314,7 @@ describe('backups', () => {
     disk.inject = (call) => (call.name === 'link' ? faultOf('EPERM', call) : undefined);
     const { press } = published(2, disk);
     // Same inode, size and time as we left it.
-    put(disk, MAIN, Buffer.alloc(version(2).bytes.length));
+    put(disk, MAIN, Buffer.alloc(version(2).length));
     const entry = disk.entry(MAIN);
     const known = press.known.get('loop');
     if (known === undefined || entry === null) throw new Error('Nothing published');

@@ -21,6 +21,7 @@ import { makePlaces, Places } from '../../src/journal/places.js';
 import { inspect } from '../../src/projection/inspect.js';
 import type { Press } from '../../src/projection/press.js';
 import { removeDocument } from '../../src/projection/remove.js';
+import { wholeOf } from '../../src/projection/serialize.js';
 import { sweepBeside } from '../../src/projection/stage.js';
 import { newPress, publishVersion, version } from './support.js';
 
@@ -41,7 +42,7 @@ afterEach(() => {
 });
 
 const main = () => join(store, 'loop.json');
-const isVersion = (path: string, n: number) => readFileSync(path).equals(version(n).bytes);
+const isVersion = (path: string, n: number) => readFileSync(path).equals(wholeOf(version(n)));
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
 describe('on a real file system', () => {
@@ -87,7 +88,7 @@ describe('a symbolic link', () => {
   beforeEach(() => {
     target = join(root, 'dotfiles/loop-state.json');
     mkdirSync(dirname(target));
-    writeFileSync(target, version(1).bytes);
+    writeFileSync(target, wholeOf(version(1)));
     symlinkSync('../dotfiles/loop-state.json', main());
   });
 
@@ -108,7 +109,7 @@ describe('a symbolic link', () => {
     const far = join(root, 'far/away');
     mkdirSync(far, { recursive: true });
     symlinkSync(far, join(store, 'sub'));
-    writeFileSync(join(root, 'far/state.json'), version(1).bytes);
+    writeFileSync(join(root, 'far/state.json'), wholeOf(version(1)));
     symlinkSync('../state.json', join(far, 'doc.json'));
     publishVersion(press, 'sub/doc', 1);
     expect(publishVersion(press, 'sub/doc', 2).kind).toBe('published');

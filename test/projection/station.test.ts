@@ -74,7 +74,7 @@ describe('project', () => {
       name: 'loop',
       version: 2,
       seq: 6,
-      outcome: { kind: 'published', bytes: text.bytes.length, sha256: text.sha256, kept: null },
+      outcome: { kind: 'published', bytes: text.length, sha256: text.sha256, kept: null },
     });
     expect(textAt(disk, MAIN)).toBe('{\n  "n": 1\n}\n');
     expect(textAt(disk, `${STORE}/a/b.json`)).toBe('{\n  "n": 2\n}\n');

@@ -9,7 +9,7 @@ import { type Inspection, inspect } from '../../src/projection/inspect.js';
 import { newPress as newPressIn, type Outcome, type Plan, type Press } from '../../src/projection/press.js';
 import { publishDocument } from '../../src/projection/publish.js';
 import { readRecord } from '../../src/projection/record.js';
-import { serialize, type Text } from '../../src/projection/serialize.js';
+import { serialize, type Text, wholeOf } from '../../src/projection/serialize.js';
 import { RecordingDisk } from '../support/recording-disk.js';
 
 export const STORE = '/home/agent/.agent';
@@ -59,7 +59,7 @@ export function versionAt(disk: RecordingDisk, path: string): number | string | 
   if (bytes === undefined) return null;
   const text = Buffer.from(bytes).toString();
   const n = Number(/^{\n {2}"version": (\d+),/.exec(text)?.[1]);
-  return version(n).bytes.equals(bytes) ? n : text;
+  return wholeOf(version(n)).equals(bytes) ? n : text;
 }
 
 /** Main file, then its backups. */
@@ -78,7 +78,7 @@ export function put(disk: RecordingDisk, path: string, content: string | Uint8Ar
 export function inspectAt(disk: PublicDisk, name: string, expected: Text, check = isObject): Inspection {
   const places = new Places(STORE);
   const edition = readRecord(disk, places, ID).editions.get(name);
-  const { version = 0 } = JSON.parse(expected.bytes.toString()) as { version?: number };
+  const { version = 0 } = JSON.parse(wholeOf(expected).toString()) as { version?: number };
   return inspect(disk, places, { name, version, expected: () => expected, edition, check });
 }
 
