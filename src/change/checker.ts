@@ -23,7 +23,7 @@ import { HoldfastError } from '../errors.js';
 import type { Marks } from './marks.js';
 import { copyPlain, hasOwn, isContainer, isVisible, type Plain, setOwn } from './plain.js';
 import { fillDefaults } from './schema-defaults.js';
-import { fingerprintOf } from './schema-fingerprint.js';
+import { fingerprintOf, looksLike } from './schema-fingerprint.js';
 import { type Plan, planFor } from './schema-plan.js';
 import { toProblem, unknownKey, type Where } from './schema-problem.js';
 import { type Definition, innerOf } from './schema-shape.js';
@@ -54,7 +54,7 @@ export class Checker implements StateChecker {
   }
 
   isOf(schema: ZodType): boolean {
-    return schema === this.#schema || fingerprintOf(schema) === fingerprintOf(this.#schema);
+    return looksLike(schema, this.#schema);
   }
 
   /** Instead of `checkWhole`, for a state that was sealed with `seal`. False when this schema is another one. */

@@ -7,45 +7,52 @@
 
 import { createHash } from 'node:crypto';
 import { type ZodType, z } from 'zod';
-import { identityOf, internalsOf, isSchema } from './schema-shape.js';
+import { definitionOf, hasOwnChecks, identityOf, internalsOf, isSchema, requiredKeysOf } from './schema-shape.js';
 
-const known = new WeakMap<ZodType, string | null>();
+interface Print {
+  hash: string;
+  /** Something in the schema could not be seen, and is not in the hash. */
+  isOpaque: boolean;
+}
+
+const known = new WeakMap<ZodType, Print>();
 
 /** Null when the schema has none. */
 export function fingerprintOf(schema: ZodType): string | null {
-  const found = known.get(schema);
-  if (found !== undefined) return found;
-  const text = new Walk().describe(schema);
-  const { major, minor, patch } = z.core.version;
-  const hash = () => createHash('sha256').update(`${major}.${minor}.${patch} ${text}`).digest('hex').slice(0, 32);
-  const fingerprint = text === null ? null : hash();
-  known.set(schema, fingerprint);
-  return fingerprint;
+  const { hash, isOpaque } = printOf(schema);
+  return isOpaque ? null : hash;
 }
 
-/** Found something that it cannot see into. */
-class Opaque extends Error {}
+/** Whether these accept the same, as far as can be seen. What cannot be seen may differ. */
+export function looksLike(one: ZodType, other: ZodType): boolean {
+  return one === other || printOf(one).hash === printOf(other).hash;
+}
+
+function printOf(schema: ZodType): Print {
+  const found = known.get(schema);
+  if (found !== undefined) return found;
+  const walk = new Walk();
+  const text = walk.value(schema);
+  const { major, minor, patch } = z.core.version;
+  const hash = createHash('sha256').update(`${major}.${minor}.${patch} ${text}`).digest('hex').slice(0, 32);
+  const print = { hash, isOpaque: walk.isOpaque };
+  known.set(schema, print);
+  return print;
+}
 
 class Walk {
+  /** Found something that it cannot see into. */
+  isOpaque = false;
   readonly #places = new Map<object, number>();
 
-  describe(schema: ZodType): string | null {
-    try {
-      return this.#value(schema);
-    } catch (error) {
-      if (error instanceof Opaque) return null;
-      throw error;
-    }
-  }
-
-  #value(value: unknown): string {
+  value(value: unknown): string {
     switch (typeof value) {
       case 'object':
         return value === null ? 'null' : this.#object(value);
       case 'function':
         return this.#function(value);
       case 'symbol':
-        throw new Opaque();
+        return this.#opaque();
       case 'bigint':
         return `${value}n`;
       case 'string':
@@ -57,33 +64,39 @@ class Walk {
   }
 
   #object(value: object): string {
+    if (!isSchema(value) || !hasOwnChecks(value)) return this.#place(value);
+    return `${this.value(definitionOf(value).checks)} on ${this.#place(value)}`;
+  }
+
+  #place(value: object): string {
     // A lazy schema is a new object around the same one each time.
     const identity = isSchema(value) ? identityOf(value) : value;
     const place = this.#places.get(identity);
     if (place !== undefined) return `#${place}`;
     this.#places.set(identity, this.#places.size);
     if (isSchema(value)) return `schema ${this.#schema(value)}`;
-    if (Array.isArray(value)) return `[${value.map((item) => this.#value(item)).join()}]`;
+    if (Array.isArray(value)) return `[${value.map((item) => this.value(item)).join()}]`;
     if (value instanceof RegExp) return `regexp ${String(value)}`;
-    if (value instanceof Set) return `set ${this.#value([...value])}`;
-    if (value instanceof Map) return `map ${this.#value([...value])}`;
+    if (value instanceof Set) return `set ${this.value([...value])}`;
+    if (value instanceof Map) return `map ${this.value([...value])}`;
     if ('_zod' in value) return `check ${this.#check(value as { _zod: { def: Record<string, unknown> } })}`;
     const prototype = Object.getPrototypeOf(value);
-    if (prototype !== Object.prototype && prototype !== null) throw new Opaque();
+    if (prototype !== Object.prototype && prototype !== null) return this.#opaque();
     return this.#fields(value as Record<string, unknown>);
   }
 
   #schema(schema: ZodType): string {
     const { def, innerType } = internalsOf(schema);
     // What it resolves to says more than the function that does.
-    if (def.type === 'lazy') return `lazy ${this.#value(innerType)}`;
-    if (def.type === 'custom' && typeof def.fn !== 'function') throw new Opaque();
-    return this.#definition(def as unknown as Record<string, unknown>);
+    if (def.type === 'lazy') return `lazy ${this.value(innerType)}`;
+    const text = this.#definition(def as unknown as Record<string, unknown>);
+    if (def.type === 'custom' && typeof def.fn !== 'function') return `${text} ${this.#opaque()}`;
+    return requiredKeysOf(def) === undefined ? text : `all of ${text}`;
   }
 
   #check({ _zod: { def } }: { _zod: { def: Record<string, unknown> } }): string {
-    if (def.check === 'custom' && typeof def.fn !== 'function') throw new Opaque();
-    return this.#definition(def);
+    const text = this.#definition(def);
+    return def.check === 'custom' && typeof def.fn !== 'function' ? `${text} ${this.#opaque()}` : text;
   }
 
   /** `error` only says a refusal in other words. Only here: in a shape it is a property like any other. */
@@ -95,12 +108,17 @@ class Walk {
   }
 
   #fields(value: Record<string, unknown>, keys = Object.keys(value)): string {
-    return `{${keys.map((key) => `${JSON.stringify(key)}:${this.#value(value[key])}`).join()}}`;
+    return `{${keys.map((key) => `${JSON.stringify(key)}:${this.value(value[key])}`).join()}}`;
   }
 
   #function(fn: object): string {
     const source = Function.prototype.toString.call(fn);
-    if (source.includes('[native code]')) throw new Opaque();
+    if (source.includes('[native code]')) return this.#opaque();
     return `function ${JSON.stringify(source)}`;
+  }
+
+  #opaque(): string {
+    this.isOpaque = true;
+    return 'something';
   }
 }

@@ -1,7 +1,7 @@
 // What the checker works out once per schema.
 
 import { type ZodType, z } from 'zod';
-import { type Check, type Definition, definitionOf, internalsOf } from './schema-shape.js';
+import { type Check, type Definition, definitionOf, internalsOf, requiredKeysOf } from './schema-shape.js';
 
 export interface Plan {
   readonly schema: ZodType;
@@ -32,7 +32,7 @@ export function planFor(schema: ZodType): Plan {
   const def = definitionOf(schema);
   const checks = (def.checks ?? []).filter((check) => !NOTES.has(kindOf(check)));
   const isRecord = def.type === 'record';
-  const values = isRecord && !def.partial && def.keyType ? internalsOf(def.keyType).values : undefined;
+  const values = requiredKeysOf(def);
   return {
     schema,
     def,

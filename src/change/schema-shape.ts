@@ -2,6 +2,7 @@
 //
 // I1. Only `_zod` is read, never `instanceof`: a program's schemas may come from another copy of zod 4 than ours.
 // I2. Schemas are graphs. A walk recognises where it has been by `identityOf`, or it does not end.
+// I3. Lazy schemas with one getter are one place with the same inside. What was checked on top (`hasOwnChecks`) is not inside.
 
 import type { ZodType } from 'zod';
 
@@ -76,10 +77,21 @@ export function innerOf(schema: ZodType): ZodType | undefined {
   return def.type === 'lazy' ? innerType : def.innerType;
 }
 
+/** The keys that a record has to have, when they are finitely many. Early versions of zod 4 say `partial` by this alone. */
+export function requiredKeysOf({ type, partial, keyType }: Definition): ReadonlySet<unknown> | undefined {
+  return type === 'record' && !partial && keyType ? internalsOf(keyType).values : undefined;
+}
+
 /** Two schemas at the same place of a graph: clones share their definition, a factory's lazy schemas their getter. */
 export function identityOf(schema: ZodType): object {
   const def = definitionOf(schema);
   return def.getter ?? def;
+}
+
+/** Something that `identityOf` does not tell apart: `lazy.refine(…)` has the getter of `lazy`. */
+export function hasOwnChecks(schema: ZodType): boolean {
+  const { getter, checks = [] } = definitionOf(schema);
+  return getter !== undefined && checks.length > 0;
 }
 
 /** A schema inside another one, and how to say where. */
@@ -101,8 +113,18 @@ export function partsOf(schema: ZodType): Part[] {
     ['<left>', def.left],
     ['<right>', def.right],
   ];
-  for (const { _zod } of def.checks ?? []) found.push(['<property>', _zod.def.schema], ...named(_zod.def.shape));
-  return found.filter((part): part is [string, ZodType] => isSchema(part[1]));
+  return [...found.filter(isPart), ...partsOfChecks(schema)];
+}
+
+export function partsOfChecks(schema: ZodType): Part[] {
+  const { checks = [] } = definitionOf(schema);
+  return checks
+    .flatMap(({ _zod: { def } }) => [['<property>', def.schema] as const, ...named(def.shape)])
+    .filter(isPart);
+}
+
+function isPart(part: readonly [string, ZodType | null | undefined]): part is [string, ZodType] {
+  return isSchema(part[1]);
 }
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;

@@ -9,7 +9,16 @@
 
 import type { ZodType } from 'zod';
 import { HoldfastError } from '../errors.js';
-import { type Check, definitionOf, identityOf, isSchema, PRIMITIVE_TYPES, partsOf } from './schema-shape.js';
+import {
+  type Check,
+  definitionOf,
+  hasOwnChecks,
+  identityOf,
+  isSchema,
+  PRIMITIVE_TYPES,
+  partsOf,
+  partsOfChecks,
+} from './schema-shape.js';
 
 /** A document nests 500 deep at most; a schema that goes on past this makes new schemas for ever. */
 const DEPTH_MAX = 1_000;
@@ -49,13 +58,14 @@ export function inspectSchema(schema: ZodType, name: string): Inspection {
   let runsCallerCode = false;
   const visit = (at: ZodType, place: string, depth: number): void => {
     const identity = identityOf(at);
-    if (seen.has(identity)) return;
+    const isKnown = seen.has(identity);
+    if (isKnown && !hasOwnChecks(at)) return;
     seen.add(identity);
     if (depth > DEPTH_MAX || seen.size > SCHEMAS_MAX) refuseEndless(name, place);
     const reason = reasonAgainst(at);
     if (reason !== null) refuse(name, place, reason);
     runsCallerCode ||= looksAtContainers(at);
-    for (const [step, part] of partsOf(at)) visit(part, place + step, depth + 1);
+    for (const [step, part] of isKnown ? partsOfChecks(at) : partsOf(at)) visit(part, place + step, depth + 1);
   };
   visit(schema, '', 0);
   return { runsCallerCode };

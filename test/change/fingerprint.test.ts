@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { fingerprintOf } from '../../src/change/schema-fingerprint.js';
+import { fingerprintOf, looksLike } from '../../src/change/schema-fingerprint.js';
 import { Truth } from '../../src/truth.js';
 import { STORE } from '../crash/script.js';
 import { edited, newest } from '../crash/surgery.js';
@@ -37,6 +37,19 @@ describe('a fingerprint', () => {
       enumErrorOther: () => z.enum({ error: 'failed', done: 'done' }),
       defaultError: () => z.object({ last: z.looseObject({}).default({ error: 1 }) }),
       defaultErrorOther: () => z.object({ last: z.looseObject({}).default({ error: 2 }) }),
+      lazy: () => z.lazy(() => z.array(z.number())),
+      lazyRefined: () => z.lazy(() => z.array(z.number())).refine((list) => list.length > 1),
+      lazyRefinedOther: () => z.lazy(() => z.array(z.number())).refine((list) => list.length > 2),
+      recursive: () => z.json(),
+      recursiveRefined: () => z.json().refine((value) => value !== null),
+      enumRecord: () => z.record(z.enum(['a', 'b']), z.number()),
+      partialRecord: () => z.partialRecord(z.enum(['a', 'b']), z.number()),
+      earlyPartialRecord: () => {
+        // As zod 4.0 makes them.
+        const keys = z.core.clone(z.enum(['a', 'b']));
+        keys._zod.values = undefined as never;
+        return z.record(keys, z.number());
+      },
     };
     const prints = Object.values(make).map((one) => fingerprintOf(one()));
     expect(Object.values(make).map((one) => fingerprintOf(one()))).toEqual(prints);
@@ -73,6 +86,23 @@ describe('a fingerprint', () => {
     expect(fingerprintOf(z.number().refine(((n: number) => n < limit.max).bind(null)))).toBeNull();
     expect(fingerprintOf(z.number().superRefine((n, context) => void (n < 3 || context.addIssue('no'))))).toBeNull();
     expect(fingerprintOf(z.custom<string>((value) => value === 'x'))).not.toBeNull();
+  });
+
+  it('tells checked lazy schemas of one getter apart, and ends for a factory of them', () => {
+    const list = z.lazy(() => z.array(z.number()));
+    const short = list.refine((items) => items.length < 3);
+    const twice = (other: z.ZodType) => z.object({ a: list, b: other });
+    expect(fingerprintOf(twice(short))).not.toBe(fingerprintOf(twice(list)));
+    const factory = (): z.ZodType => z.object({ kid: z.lazy(factory).refine(Boolean).optional() });
+    expect(() => fingerprintOf(factory())).not.toThrow();
+  });
+
+  it('of what is in sight tells schemas apart whose checks are not', () => {
+    const hidden = (schema: z.ZodType) => schema.superRefine(() => undefined);
+    const one = hidden(z.object({ a: z.string() }));
+    expect(looksLike(one, hidden(z.object({ a: z.string() })))).toBe(true);
+    expect(looksLike(one, hidden(z.object({ a: z.number() })))).toBe(false);
+    expect(looksLike(one, z.object({ a: z.string() }))).toBe(false);
   });
 
   it('can be asked of any schema', () => {

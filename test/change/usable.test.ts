@@ -81,6 +81,16 @@ describe('schemas that are refused, with the place and what to use instead', () 
     for (const [place, schema] of places) expect(messageFor(schema)).toContain(` at ${place}: `);
   });
 
+  it('in what was checked on top of a lazy schema that is used without it too', () => {
+    const list = z.lazy(() => z.array(z.number()));
+    const refused: [ZodType, string][] = [
+      [list.refine(async () => true), 'an async refinement at b: '],
+      [list.overwrite((items) => items), '.overwrite(), .trim(), .toLowerCase() or the like at b: '],
+      [list.check(z.property('length', z.coerce.number()) as never), 'z.coerce.number() at b<property>: '],
+    ];
+    for (const [checked, what] of refused) expect(messageFor(z.object({ a: list, b: checked }))).toContain(what);
+  });
+
   it('a factory that makes new schemas for ever', () => {
     const byGetter = (): ZodType =>
       z.object({
@@ -106,7 +116,9 @@ describe('schemas that are accepted', () => {
     });
     const byLazy: ZodType = z.object({ kid: z.lazy(() => byLazy).optional() });
     const factory = (): ZodType => z.object({ kid: z.lazy(factory).optional() });
-    for (const schema of [byGetter, byLazy, factory(), z.json()]) expect(messageFor(schema)).toBe('accepted');
+    const checked = (): ZodType => z.object({ kid: z.lazy(checked).refine(Boolean).optional() });
+    for (const schema of [byGetter, byLazy, factory(), checked(), z.json()])
+      expect(messageFor(schema)).toBe('accepted');
   });
 
   it('readonly ones: what is frozen is a copy', () => {
@@ -130,6 +142,8 @@ describe('whether code of the caller looks at objects', () => {
       true,
     );
     expect(inspectSchema(z.object({ a: z.custom() }), 'loop').runsCallerCode).toBe(true);
+    const list = z.lazy(() => z.array(z.number()));
+    expect(inspectSchema(z.object({ a: list, b: list.refine(Boolean) }), 'loop').runsCallerCode).toBe(true);
   });
 
   it('is not so for refinements of text and numbers, and for lengths', () => {
