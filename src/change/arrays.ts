@@ -100,10 +100,12 @@ function push(node: DraftNode, items: unknown[]): number {
 function splice(node: DraftNode, args: unknown[]): unknown[] {
   const raw = rawItems(node);
   const [from, wanted, ...items] = args;
-  const start = clampIndex(from, raw.length, 0);
-  const rest = raw.length - start;
-  const count = args.length === 0 ? 0 : args.length === 1 ? rest : Math.min(Math.max(toInteger(wanted), 0), rest);
-  const copies = items.map((item, offset) => node.copyIn(item, start + offset));
+  const asked = clampIndex(from, raw.length, 0);
+  const most = args.length === 0 ? 0 : args.length === 1 ? raw.length : Math.max(toInteger(wanted), 0);
+  const copies = items.map((item, offset) => node.copyIn(item, asked + offset));
+  // Only now: getters of the items may have shortened the array.
+  const start = Math.min(asked, raw.length);
+  const count = Math.min(most, raw.length - start);
   return spliceRaw(node, start, count, copies).map((item, offset) => node.wrap(item, start + offset));
 }
 

@@ -83,8 +83,11 @@ export function setIndex(node: DraftNode, index: number, value: unknown): void {
   placeIndex(node, index, node.copyIn(value, index));
 }
 
+/** Puts a value that is already a private copy. */
 export function placeIndex(node: DraftNode, index: number, copy: unknown): void {
   const raw = node.raw as unknown[];
+  // Again: what was copied may have getters, and they may have shortened the array.
+  if (index > raw.length) refuseHole(node, index);
   if (index === raw.length) {
     pushAll(node, [copy]);
     return;

@@ -271,6 +271,38 @@ describe('refusals', () => {
     expect(doc.state).toEqual({ list: [1, 2] });
   });
 
+  it.each([
+    ['an index', (list: unknown[], item: object) => void (list[4] = item)],
+    ['splice', (list: unknown[], item: object) => void list.splice(3, 2, item)],
+    ['fill', (list: unknown[], item: object) => void list.fill(item, 3)],
+  ])('is exact where a getter of what %s stores shortens the array', (_, write) => {
+    const { doc, replica } = track<{ list: unknown[] }>({ list: [1, 2, 3, 4, 5] });
+    const cutting = (s: { list: unknown[] }) => ({
+      get x() {
+        s.list.length = 2;
+        return 1;
+      },
+    });
+    const error = new Error('undone');
+    const undone = () =>
+      doc.update((s) => {
+        write(s.list, cutting(s));
+        throw error;
+      });
+    expect(undone).toThrow();
+    expect(JSON.stringify(doc.state)).toBe('{"list":[1,2,3,4,5]}');
+    doc.update((s) => {
+      try {
+        write(s.list, cutting(s));
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'HF_VALUE' });
+      }
+    });
+    // With a hole it would be a null.
+    expect(['{"list":[1,2]}', '{"list":[1,2,{"x":1}]}']).toContain(JSON.stringify(doc.state));
+    expect(JSON.stringify(replica())).toBe(JSON.stringify(doc.state));
+  });
+
   it('refuses to freeze, inherit from or redefine a draft', () => {
     const { doc } = track<Record<string, unknown>>({ a: 1 });
     expect(() => doc.update((s) => void Object.freeze(s))).toThrow(TypeError);
