@@ -91,6 +91,16 @@ export function frameCrc(bytes: Buffer): number {
   return bytes.readUInt32LE(bytes.length - CRC_BYTES);
 }
 
+/** Where the next fixed part stands that verifies; -1 when none does. A false magic costs 48 bytes, not what its length says. */
+export function indexOfFrame(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(FRAME_MAGIC, from); at !== -1; at = bytes.indexOf(FRAME_MAGIC, at + 1)) {
+    if (at + FRAME_BYTES_MIN > bytes.length) return -1;
+    const fixed = bytes.subarray(at, at + FRAME_FIXED_BYTES);
+    if (crc32(fixed) === bytes.readUInt32LE(at + FRAME_FIXED_BYTES)) return at;
+  }
+  return -1;
+}
+
 /** What `bytes` begin with. Nothing is read, allocated or trusted beyond them. */
 export function decodeFrame(bytes: Buffer): Decoded {
   if (bytes.length < FRAME_BYTES_MIN || bytes.readUInt32LE(0) !== MAGIC) return { kind: 'none' };
@@ -99,7 +109,8 @@ export function decodeFrame(bytes: Buffer): Decoded {
 
 /**
  * Almost every frame is small and whole, and its last checksum alone proves that: what it covers is everything above it. Null
- * for any other one; a length that nothing vouches for yet asks for little work.
+ * for any other one; a length that nothing vouches for yet asks for little work, and whoever searches does not ask here
+ * before `indexOfFrame` has found one.
  */
 function decodeAtOnce(bytes: Buffer): Decoded | null {
   const length = bytes.readUInt32LE(4);

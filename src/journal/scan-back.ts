@@ -3,8 +3,8 @@
 
 import type { Disk, Handle } from '../disk/disk.js';
 import { readAt } from '../disk/files.js';
-import { decodeFrame } from './frame.js';
-import { FILE_HEADER_BYTES, FRAME_MAGIC } from './layout.js';
+import { decodeFrame, indexOfFrame } from './frame.js';
+import { FILE_HEADER_BYTES } from './layout.js';
 import type { Found } from './scan.js';
 
 const WINDOW_BYTES = 512 * 1024;
@@ -15,7 +15,7 @@ export function* scanBack(disk: Disk, handle: Handle, windowBytes = WINDOW_BYTES
   while (end > FILE_HEADER_BYTES) {
     const from = Math.max(FILE_HEADER_BYTES, end - wanted);
     const bytes = readAt(disk, handle, from, end - from);
-    const start = from === FILE_HEADER_BYTES ? 0 : firstFrame(bytes);
+    const start = from === FILE_HEADER_BYTES ? 0 : indexOfFrame(bytes, 0);
     if (start === -1) {
       // A frame that is larger than the window, or room set aside for frames to come.
       wanted *= 2;
@@ -28,14 +28,6 @@ export function* scanBack(disk: Disk, handle: Handle, windowBytes = WINDOW_BYTES
   }
 }
 
-/** Where something begins whose fixed part verifies; -1 when nothing does. */
-function firstFrame(bytes: Buffer): number {
-  for (let at = bytes.indexOf(FRAME_MAGIC); at !== -1; at = bytes.indexOf(FRAME_MAGIC, at + 1)) {
-    if (decodeFrame(bytes.subarray(at)).kind !== 'none') return at;
-  }
-  return -1;
-}
-
 function framesIn(bytes: Buffer, start: number, base: number): Found[] {
   const found: Found[] = [];
   for (let at = start; at < bytes.length; ) {
@@ -46,8 +38,8 @@ function framesIn(bytes: Buffer, start: number, base: number): Found[] {
       at += decoded.frame.bytes.length;
       continue;
     }
-    const magic = bytes.indexOf(FRAME_MAGIC, at + 1);
-    const next = decoded.kind === 'rotten' ? at + decoded.length : magic === -1 ? bytes.length : magic;
+    const following = decoded.kind === 'rotten' ? at + decoded.length : indexOfFrame(bytes, at + 1);
+    const next = following === -1 ? bytes.length : following;
     if (decoded.kind !== 'none') found.push({ kind: 'bad', offset, length: next - at, header: decoded.header });
     at = next;
   }

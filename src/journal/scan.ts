@@ -1,10 +1,10 @@
 // Reads a file frame by frame, through a window: memory does not grow with the file. After something unreadable it looks
-// for the next place that begins like a frame: one rotten spot must not hide what follows.
+// for the next place where the fixed part of a frame verifies: one rotten spot must not hide what follows.
 
 import type { Disk, Handle } from '../disk/disk.js';
 import { readInto } from '../disk/files.js';
-import { decodeFrame, type Frame, type FrameHeader } from './frame.js';
-import { FRAME_MAGIC } from './layout.js';
+import { decodeFrame, type Frame, type FrameHeader, indexOfFrame } from './frame.js';
+import { FRAME_BYTES_MIN } from './layout.js';
 
 export type Found =
   | { kind: 'frame'; offset: number; frame: Frame }
@@ -34,7 +34,7 @@ function* framesIn(window: Window, start: number): Generator<Found> {
       continue;
     }
     // The length in a fixed part that verifies can be trusted: what lies within it is no frame.
-    const next = decoded.kind === 'rotten' ? at + decoded.length : nextMagic(window, at + 1);
+    const next = decoded.kind === 'rotten' ? at + decoded.length : nextFrame(window, at + 1);
     const found: Found = { kind: 'bad', offset: at, length: next - at };
     if (decoded.kind !== 'none') found.header = decoded.header;
     if (decoded.kind !== 'none' || !window.isZero(at, next)) yield found;
@@ -51,15 +51,15 @@ function decodeAt(window: Window, at: number) {
   return decodeFrame(window.view(at, decoded.length));
 }
 
-function nextMagic(window: Window, from: number): number {
+function nextFrame(window: Window, from: number): number {
   let at = from;
   while (at < window.size) {
     const view = window.view(at, PEEK_BYTES);
-    const found = view.indexOf(FRAME_MAGIC);
+    const found = indexOfFrame(view, 0);
     if (found !== -1) return at + found;
     if (at + view.length >= window.size) break;
-    // A magic may straddle the end of the view.
-    at += view.length - FRAME_MAGIC.length + 1;
+    // A frame may begin so late in the view that its fixed part does not end in it.
+    at += view.length - FRAME_BYTES_MIN + 1;
   }
   return window.size;
 }

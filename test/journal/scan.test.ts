@@ -1,7 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeFrame } from '../../src/journal/frame.js';
-import { CODEC_NONE, KIND_COMMIT } from '../../src/journal/layout.js';
+import { FrameStream } from '../../src/journal/frame-stream.js';
+import { CODEC_NONE, FILE_HEADER_BYTES, FRAME_MAGIC, KIND_COMMIT } from '../../src/journal/layout.js';
 import { scan, scanInPlace } from '../../src/journal/scan.js';
+import { scanBack } from '../../src/journal/scan-back.js';
 import { MapDisk } from '../support/map-disk.js';
 
 const frame = (seq: number, payloadBytes: number) =>
@@ -77,6 +80,13 @@ describe.each([
       expect(read(Buffer.concat([Buffer.alloc(gap, 7), frame(1, 1)]))).toEqual([`bad 0+${gap}`, '1']);
   });
 
+  it('takes what only begins like a frame for no place to go on, whatever length it gives', () => {
+    const first = frame(1, 10);
+    const false60K = Buffer.from([...FRAME_MAGIC, 0x00, 0xf0, 0x00, 0x00]);
+    const spot = Buffer.alloc(200_000, false60K);
+    expect(read(Buffer.concat([first, spot, frame(2, 10)]))).toEqual(['1', `bad ${first.length}+200000`, '2']);
+  });
+
   it('does not ask for memory that a length beyond the file would need', () => {
     const bytes = frame(1, 100);
     expect(read(bytes.subarray(0, 100))).toEqual(['bad 0+100']);
@@ -99,5 +109,44 @@ describe('a frame that was found', () => {
   it('gives its room to the next ones when it was read in place', () => {
     const buffers = new Set(found(scanInPlace).map((one) => one?.bytes.buffer));
     expect(buffers.size).toBe(1);
+  });
+});
+
+describe('one file read in three ways', () => {
+  const size = fc.integer({ min: 0, max: 300 });
+  const part = fc.oneof(
+    { weight: 4, arbitrary: size.map((bytes) => frame(1, bytes)) },
+    fc.tuple(size, fc.nat(300)).map(([bytes, at]) => {
+      const rotten = frame(2, bytes);
+      rotten[60 + (at % (rotten.length - 60))] = 0xa5;
+      return rotten;
+    }),
+    size.map((bytes) => frame(3, bytes).subarray(0, 30)),
+    size.map((bytes) => Buffer.alloc(bytes)),
+    size.map((bytes) => Buffer.alloc(bytes, FRAME_MAGIC)),
+    size.map((bytes) => Buffer.alloc(bytes, Buffer.from([...FRAME_MAGIC, 0x48, 0, 0, 0]))),
+    fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+  );
+
+  it('has the same frames, whatever lies between them', () => {
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 30 }), fc.integer({ min: 1, max: 900 }), (parts, windowBytes) => {
+        const bytes = Buffer.concat([Buffer.alloc(FILE_HEADER_BYTES), ...parts]);
+        const disk = new MapDisk(new Map([['/f', bytes]]));
+        const handle = disk.open('/f');
+        const whole = parts.filter((one) => one.length >= 60 && one.equals(frame(1, one.length - 60)));
+        const forwards = [...scan(disk, handle, FILE_HEADER_BYTES, windowBytes)].filter(({ kind }) => kind === 'frame');
+        const offsets = forwards.map(({ offset }) => offset);
+        expect(offsets.length).toBeGreaterThanOrEqual(whole.length);
+        const backwards = [...scanBack(disk, handle, windowBytes)].filter(({ kind }) => kind === 'frame');
+        expect(backwards.map(({ offset }) => offset).reverse()).toEqual(offsets);
+        const stream = new FrameStream(disk, handle, FILE_HEADER_BYTES);
+        const streamed: number[] = [];
+        for (let found = stream.step(); found !== 'end'; found = stream.step())
+          if (found === 'frame') streamed.push(stream.offset);
+        expect(streamed).toEqual(offsets);
+      }),
+      { seed: 1, numRuns: 300 },
+    );
   });
 });
