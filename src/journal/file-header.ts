@@ -3,7 +3,7 @@
 import type { Disk, Handle } from '../disk/disk.js';
 import { readAt } from '../disk/files.js';
 import { HoldfastError } from '../errors.js';
-import { crc32, FILE_HEADER_BYTES, FILE_MAGIC, FORMAT_VERSION, readU64, writeU64 } from './layout.js';
+import { crc32, FEATURE_FORM_1, FILE_HEADER_BYTES, FILE_MAGIC, FORMAT_VERSION, readU64, writeU64 } from './layout.js';
 
 export interface FileHeader {
   kind: number;
@@ -26,7 +26,7 @@ export function encodeFileHeader(header: FileHeader): Buffer {
   FILE_MAGIC.copy(bytes, 0);
   bytes.writeUInt16LE(FORMAT_VERSION, 8);
   bytes.writeUInt16LE(header.kind, 10);
-  bytes.writeUInt32LE(0, 12);
+  bytes.writeUInt32LE(FEATURE_FORM_1, 12);
   header.storeId.copy(bytes, 16);
   writeU64(bytes, header.owner, 32);
   writeU64(bytes, header.number, 40);
@@ -48,7 +48,8 @@ export function decodeFileHeader(bytes: Buffer, name: string): FileHeader | null
   if (crc32(bytes.subarray(0, 76)) !== bytes.readUInt32LE(76)) return null;
   const version = bytes.readUInt16LE(8);
   const features = bytes.readUInt32LE(12);
-  if (version !== FORMAT_VERSION || features !== 0) refuseVersion(name, `format ${version}, features ${features}`);
+  const isKnown = version === FORMAT_VERSION && (features === 0 || features === FEATURE_FORM_1);
+  if (!isKnown) refuseVersion(name, `format ${version}, features ${features}`);
   return {
     kind: bytes.readUInt16LE(10),
     storeId: Buffer.from(bytes.subarray(16, 32)),

@@ -4,7 +4,7 @@
 // What the last checksum of a frame covers is everything above it, the first two included: it alone proves the frame.
 
 import type { Disk, Handle } from '../disk/disk.js';
-import { decodeFrame, type Frame, type FrameDocument, type FrameHeader, tableOf } from './frame.js';
+import { decodeFrame, endsRight, type Frame, type FrameDocument, type FrameHeader, tableOf } from './frame.js';
 import { CRC_BYTES, crc32, FRAME_BYTES_MIN, FRAME_FIXED_BYTES, FRAME_MAGIC, readU64 } from './layout.js';
 import { scan } from './scan.js';
 
@@ -108,8 +108,8 @@ export class FrameStream {
     if (window.readUInt32LE(this.#at) !== MAGIC) return false;
     const length = window.readUInt32LE(this.#at + 4);
     if (length < FRAME_BYTES_MIN || !this.#mayHold(length) || !this.#hold(length)) return false;
-    const end = this.#at + length - CRC_BYTES;
-    if (crc32(this.#window.subarray(this.#at, end)) !== this.#window.readUInt32LE(end)) return false;
+    const whole = this.#window.subarray(this.#at, this.#at + length);
+    if (!endsRight(whole, crc32(whole.subarray(0, length - CRC_BYTES)))) return false;
     this.length = length;
     return true;
   }

@@ -1,7 +1,17 @@
 // One frame: written once, verified alone, in three steps. When only the payload has rotted we can still say which
 // documents lost which versions; when the document table has, still which commit it was.
 
-import { CRC_BYTES, crc32, FRAME_BYTES_MIN, FRAME_FIXED_BYTES, FRAME_MAGIC, readU64, writeU64 } from './layout.js';
+import {
+  CRC_BYTES,
+  crc32,
+  FORM_0,
+  FORM_1,
+  FRAME_BYTES_MIN,
+  FRAME_FIXED_BYTES,
+  FRAME_MAGIC,
+  readU64,
+  writeU64,
+} from './layout.js';
 
 export interface FrameDocument {
   name: string;
@@ -59,7 +69,8 @@ export function encodeFrame(header: FrameHeader, payload: Uint8Array): Buffer {
   const tableCrc = crc32(bytes.subarray(FRAME_FIXED_BYTES, tableEnd), fixedCrc);
   bytes.writeUInt32LE(tableCrc, tableEnd);
   bytes.set(payload, tableEnd + CRC_BYTES);
-  bytes.writeUInt32LE(crc32(bytes.subarray(tableEnd, length - CRC_BYTES), tableCrc), length - CRC_BYTES);
+  const crc = crc32(bytes.subarray(tableEnd, length - CRC_BYTES), tableCrc);
+  bytes.writeUInt32LE((crc ^ fixedCrc ^ tableCrc) >>> 0, length - CRC_BYTES);
   return bytes;
 }
 
@@ -69,7 +80,7 @@ function writeFixed(bytes: Buffer, header: FrameHeader, tableBytes: number): voi
   bytes.writeUInt32LE(tableBytes, 8);
   bytes[12] = header.kind;
   bytes[13] = header.codec;
-  bytes[14] = 0;
+  bytes[14] = FORM_1;
   bytes[15] = 0;
   writeU64(bytes, header.seq, 16);
   writeU64(bytes, header.timeMs, 24);
@@ -117,16 +128,16 @@ function decodeAtOnce(bytes: Buffer): Decoded | null {
   if (length < FRAME_BYTES_MIN || length > Math.min(bytes.length, AT_ONCE_BYTES_MAX)) return null;
   const end = length - CRC_BYTES;
   const crc = bytes.readUInt32LE(end);
-  if (crc32(bytes.subarray(0, end)) !== crc) return null;
-  const tableEnd = TABLE_START + bytes.readUInt32LE(8);
-  if (tableEnd + CRC_BYTES > end) return null;
+  const whole = bytes.subarray(0, length);
+  if (!endsRight(whole, crc32(bytes.subarray(0, end)))) return null;
+  const tableEnd = tableEndOf(whole);
   const documents = readTable(bytes.subarray(TABLE_START, tableEnd), bytes.readUInt32LE(44));
   if (documents === null) return null;
   const header = readFixed(bytes);
   header.documents = documents;
   return {
     kind: 'frame',
-    frame: { header, payload: bytes.subarray(tableEnd + CRC_BYTES, end), crc, bytes: bytes.subarray(0, length) },
+    frame: { header, payload: bytes.subarray(tableEnd + CRC_BYTES, end), crc, bytes: whole },
   };
 }
 
@@ -134,7 +145,7 @@ function decodeInSteps(bytes: Buffer): Decoded {
   const fixedCrc = bytes.readUInt32LE(FRAME_FIXED_BYTES);
   if (crc32(bytes.subarray(0, FRAME_FIXED_BYTES)) !== fixedCrc) return { kind: 'none' };
   const length = bytes.readUInt32LE(4);
-  const tableEnd = TABLE_START + bytes.readUInt32LE(8);
+  const tableEnd = tableEndOf(bytes);
   if (length < tableEnd + 2 * CRC_BYTES) return { kind: 'none' };
   const header = readFixed(bytes);
   if (length > bytes.length) return { kind: 'longer', header, length };
@@ -145,16 +156,29 @@ function decodeInSteps(bytes: Buffer): Decoded {
   if (documents === null) return { kind: 'rotten', header, length };
   header.documents = documents;
   const whole = bytes.subarray(0, length);
-  const crc = frameCrc(whole);
-  if (crc32(whole.subarray(tableEnd, length - CRC_BYTES), tableCrc) !== crc) return { kind: 'rotten', header, length };
+  if (!endsRight(whole, crc32(whole.subarray(tableEnd, length - CRC_BYTES), tableCrc)))
+    return { kind: 'rotten', header, length };
   const payload = whole.subarray(tableEnd + CRC_BYTES, length - CRC_BYTES);
-  return { kind: 'frame', frame: { header, payload, crc, bytes: whole } };
+  return { kind: 'frame', frame: { header, payload, crc: frameCrc(whole), bytes: whole } };
+}
+
+/** Whether the last CRC of this frame is the one that belongs there. `crc` is that of everything above it. */
+export function endsRight(frame: Buffer, crc: number): boolean {
+  const tableEnd = tableEndOf(frame);
+  if (tableEnd + 2 * CRC_BYTES > frame.length) return false;
+  const found = frameCrc(frame);
+  if (frame[14] === FORM_1)
+    return (crc ^ frame.readUInt32LE(FRAME_FIXED_BYTES) ^ frame.readUInt32LE(tableEnd)) >>> 0 === found;
+  return frame[14] === FORM_0 && crc === found;
+}
+
+function tableEndOf(bytes: Buffer): number {
+  return TABLE_START + bytes.readUInt32LE(8);
 }
 
 /** The document table of a whole frame that verifies. */
 export function tableOf(bytes: Buffer): FrameDocument[] {
-  const tableEnd = TABLE_START + bytes.readUInt32LE(8);
-  return readTable(bytes.subarray(TABLE_START, tableEnd), bytes.readUInt32LE(44)) ?? [];
+  return readTable(bytes.subarray(TABLE_START, tableEndOf(bytes)), bytes.readUInt32LE(44)) ?? [];
 }
 
 function readFixed(bytes: Buffer): FrameHeader {

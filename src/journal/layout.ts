@@ -6,21 +6,24 @@
 //    8  4  length of the document table in bytes     10  2  kind: 1 tail, 2 base, 3 entries of a log
 //   12  1  kind                                      12  4  feature bits
 //   13  1  codec of the payload                      16 16  store id
-//   14  2  zero                                      32  8  owner number
-//   16  8  sequence                                  40  8  number of this file
-//   24  8  time, ms since 1970                       48  8  first sequence
-//   32  4  CRC of the frame before                   56  8  sequence at which the file before ends (base: B)
-//   36  8  durable sequence                          64  4  CRC of that frame
-//   44  4  number of documents                       68  8  tail: pinned sequence; base: number of the newest tail
-//   48  4  CRC                                       76  4  CRC of the 76 bytes above
+//   14  1  form of the last CRC, 0 or 1              32  8  owner number
+//   15  1  zero                                      40  8  number of this file
+//   16  8  sequence                                  48  8  first sequence
+//   24  8  time, ms since 1970                       56  8  sequence at which the file before ends (base: B)
+//   32  4  CRC of the frame before                   64  4  CRC of that frame
+//   36  8  durable sequence                          68  8  tail: pinned sequence; base: number of the newest tail
+//   44  4  number of documents                       76  4  CRC of the 76 bytes above
+//   48  4  CRC
 //   52  …  document table, per document:
 //          2 name length, name, 8 version before, 8 version after
 //    …  4  CRC
 //    …  …  payload
-//    …  4  CRC
+//    …  4  CRC, in form 1 combined with the two above
 //
 // Each CRC of a frame covers everything above it in the frame. The first one lets a reader trust the length, so that
 // what a false magic can cost is bounded; the second one still names the documents when only the payload has rotted.
+// A CRC that is continued over bytes and their own CRC has forgotten the bytes: it is the same for all of them. So in
+// form 0 the last one says nothing of which fixed part and which table it stands behind; in form 1 it does.
 // Integers are little-endian; 8-byte ones stay below 2^53.
 
 import { crc32 as zlibCrc32 } from 'node:zlib';
@@ -34,6 +37,8 @@ export const FRAME_BYTES_MIN = FRAME_FIXED_BYTES + 3 * CRC_BYTES;
 export const FILE_MAGIC = Buffer.from('HOLDFAST', 'latin1');
 export const FILE_HEADER_BYTES = 80;
 export const FORMAT_VERSION = 1;
+/** Frames may be of form 1. */
+export const FEATURE_FORM_1 = 1;
 
 export const KIND_COMMIT = 1;
 export const KIND_MARK = 2;
@@ -47,6 +52,11 @@ export const CODEC_MSGPACK = 1;
 export const CODEC_JSON = 2;
 /** JSON text, one line per entry of a log. */
 export const CODEC_LINES = 3;
+
+/** The last CRC is that of everything above it. */
+export const FORM_0 = 0;
+/** And it is combined (exclusive or) with the two CRCs above. */
+export const FORM_1 = 1;
 
 export const FILE_TAIL = 1;
 export const FILE_BASE = 2;

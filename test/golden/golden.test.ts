@@ -10,7 +10,7 @@ import { stateOf } from '../crash/script.js';
 const copy = mkdtempSync(join(tmpdir(), 'holdfast-golden-'));
 afterEach(() => rmSync(copy, { recursive: true }));
 
-it.each(['format-1'])('a store of %s opens with its state', (name) => {
+it.each(['format-1', 'format-1-form-1'])('a store of %s opens with its state', (name) => {
   cpSync(join(import.meta.dirname, name), copy, { recursive: true });
   const expected = readFileSync(join(import.meta.dirname, `${name}.json`), 'utf8');
   const truth = new Truth(copy);

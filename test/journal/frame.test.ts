@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeFileHeader, encodeFileHeader } from '../../src/journal/file-header.js';
-import { decodeFrame, encodeFrame, type FrameHeader } from '../../src/journal/frame.js';
+import { decodeFrame, encodeFrame, type FrameHeader, frameCrc } from '../../src/journal/frame.js';
 import { CODEC_JSON, FILE_TAIL, KIND_COMMIT } from '../../src/journal/layout.js';
 
 const header: FrameHeader = {
@@ -23,9 +23,23 @@ describe('a frame', () => {
         .match(/.{1,8}/g)
         ?.join(' '),
     ).toBe(
-      'ff4846fe 54000000 14000000 01020000 05040302 01000000 0068e5cf 8b010000 efbeadde 07000000 00000000 01000000 ' +
-        'dab82ea1 0200c3bc 01000000 00000000 02000000 00000000 fd69446d 5b5b5d5d cb980803',
+      'ff4846fe 54000000 14000000 01020100 05040302 01000000 0068e5cf 8b010000 efbeadde 07000000 00000000 01000000 ' +
+        'ece9ac85 0200c3bc 01000000 00000000 02000000 00000000 fd69446d 5b5b5d5d da18e0eb',
     );
+  });
+
+  it('of form 0 is read like any other', () => {
+    const bytes = Buffer.from(
+      'ff4846fe54000000140000000102000005040302010000000068e5cf8b010000efbeadde070000000000000001000000' +
+        'dab82ea10200c3bc01000000000000000200000000000000fd69446d5b5b5d5dcb980803',
+      'hex',
+    );
+    expect(decodeFrame(bytes)).toMatchObject({ kind: 'frame', frame: { header, crc: 0x030898cb } });
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const copy = Buffer.from(bytes);
+      copy[bit >> 3] = (copy[bit >> 3] as number) ^ (1 << (bit & 7));
+      expect(decodeFrame(copy).kind).not.toBe('frame');
+    }
   });
 
   it('comes back as it was, whatever it holds', () => {
@@ -56,6 +70,33 @@ describe('a frame', () => {
       ),
       { seed: 1 },
     );
+  });
+
+  it('ends with a checksum that nothing in it could change without', () => {
+    const payload = Buffer.from('[[]]');
+    const crc = frameCrc(encodeFrame(header, payload));
+    const others: FrameHeader[] = [
+      { ...header, seq: 8 },
+      { ...header, prevCrc: 0 },
+      { ...header, documents: [{ name: 'u', from: 1, version: 2 }] },
+      { ...header, documents: [{ name: 'ü', from: 2, version: 3 }] },
+    ];
+    for (const other of others) expect(frameCrc(encodeFrame(other, payload))).not.toBe(crc);
+    expect(frameCrc(encodeFrame(header, Buffer.from('[{}]')))).not.toBe(crc);
+  });
+
+  it('is not whole with any bit changed, nor when its parts come from two frames', () => {
+    const bytes = encodeFrame(header, Buffer.from('[[]]'));
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const copy = Buffer.from(bytes);
+      copy[bit >> 3] = (copy[bit >> 3] as number) ^ (1 << (bit & 7));
+      expect(decodeFrame(copy).kind).not.toBe('frame');
+    }
+    const other = encodeFrame({ ...header, seq: 8 }, Buffer.from('[{}]'));
+    for (const at of [52, 76, 80]) {
+      const spliced = Buffer.concat([bytes.subarray(0, at), other.subarray(at)]);
+      expect(decodeFrame(spliced)).toMatchObject({ kind: 'rotten', header: { seq: header.seq } });
+    }
   });
 
   it('says how far it can be trusted', () => {

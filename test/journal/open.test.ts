@@ -253,6 +253,28 @@ describe('damage', () => {
   });
 });
 
+describe('two histories of one store', () => {
+  it('are told apart where files of both are mixed, also when they come to the same last change', () => {
+    const { disk } = closedSix();
+    const lives = ['one', 'other'].map((by) => {
+      const own = RecordingDisk.fromFiles(new Map(disk.files()));
+      const truth = new Truth(STORE, { disk: own });
+      const doc = truth.doc<Record<string, unknown>>('a', { initial: {} });
+      const tail = newest(own, '.tail');
+      doc.update((draft) => void (draft.by = by));
+      doc.update((draft) => void (draft.isDone = true));
+      truth.rotate();
+      doc.update((draft) => void (draft.n = 9));
+      truth.close();
+      return { own, tail };
+    });
+    const [one, other] = lives as [(typeof lives)[0], (typeof lives)[0]];
+    expect(JSON.parse(outcome(one.own)).a).toEqual({ n: 9, by: 'one', isDone: true });
+    const strange = Buffer.from(other.own.files().get(one.tail) as Uint8Array);
+    expect(outcome(edited(one.own, { [one.tail]: () => strange }))).toBe('HF_DAMAGED');
+  });
+});
+
 describe('a process that lost the store while it was stalled', () => {
   it('cannot void what its successor wrote: its tail does not count and is kept aside', () => {
     const { disk, states } = closedSix();
