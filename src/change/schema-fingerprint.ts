@@ -4,46 +4,41 @@
 // F1. What cannot be seen has no fingerprint: a function without source (bound, native), a check that hides the caller's
 //     function in one of zod's (superRefine), an object of a class that is not known here. Such a schema is checked anew.
 // F2. Not seen: what a refinement reads from outside itself. Whoever changes that raises the document's `version`.
+// F3. A default that is made anew each time (a date, a random id) makes another fingerprint each time: checked anew, too.
 
 import { createHash } from 'node:crypto';
 import { type ZodType, z } from 'zod';
 import { definitionOf, hasOwnChecks, identityOf, internalsOf, isSchema, requiredKeysOf } from './schema-shape.js';
 
-interface Print {
-  hash: string;
-  /** Something in the schema could not be seen, and is not in the hash. */
-  isOpaque: boolean;
-}
-
-const known = new WeakMap<ZodType, Print>();
+const known = new WeakMap<ZodType, string | null>();
 
 /** Null when the schema has none. */
 export function fingerprintOf(schema: ZodType): string | null {
-  const { hash, isOpaque } = printOf(schema);
-  return isOpaque ? null : hash;
-}
-
-/** Whether these accept the same, as far as can be seen. What cannot be seen may differ. */
-export function looksLike(one: ZodType, other: ZodType): boolean {
-  return one === other || printOf(one).hash === printOf(other).hash;
-}
-
-function printOf(schema: ZodType): Print {
   const found = known.get(schema);
   if (found !== undefined) return found;
-  const walk = new Walk();
+  const walk = new Walk(true);
   const text = walk.value(schema);
   const { major, minor, patch } = z.core.version;
-  const hash = createHash('sha256').update(`${major}.${minor}.${patch} ${text}`).digest('hex').slice(0, 32);
-  const print = { hash, isOpaque: walk.isOpaque };
-  known.set(schema, print);
-  return print;
+  const hash = () => createHash('sha256').update(`${major}.${minor}.${patch} ${text}`).digest('hex').slice(0, 32);
+  const fingerprint = walk.isOpaque ? null : hash();
+  known.set(schema, fingerprint);
+  return fingerprint;
+}
+
+/** Whether these accept the same, as far as can be seen. What cannot be seen may differ, and what defaults are. */
+export function looksLike(one: ZodType, other: ZodType): boolean {
+  return one === other || new Walk(false).value(one) === new Walk(false).value(other);
 }
 
 class Walk {
   /** Found something that it cannot see into. */
   isOpaque = false;
+  readonly #hasDefaults: boolean;
   readonly #places = new Map<object, number>();
+
+  constructor(hasDefaults: boolean) {
+    this.#hasDefaults = hasDefaults;
+  }
 
   value(value: unknown): string {
     switch (typeof value) {
@@ -103,7 +98,7 @@ class Walk {
   #definition(def: Record<string, unknown>): string {
     return this.#fields(
       def,
-      Object.keys(def).filter((key) => key !== 'error'),
+      Object.keys(def).filter((key) => key !== 'error' && (this.#hasDefaults || key !== 'defaultValue')),
     );
   }
 

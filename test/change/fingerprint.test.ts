@@ -105,6 +105,14 @@ describe('a fingerprint', () => {
     expect(looksLike(one, z.object({ a: z.string() }))).toBe(false);
   });
 
+  it('does not keep a schema from being the same one when its defaults are made anew each time', () => {
+    let ids = 0;
+    const make = () => z.object({ id: z.string().default(() => `${ids++}`), tries: z.number().default(0) });
+    expect(looksLike(make(), make())).toBe(true);
+    expect(ids).toBe(0);
+    expect(looksLike(make(), z.object({ id: z.string(), tries: z.number().default(0) }))).toBe(false);
+  });
+
   it('can be asked of any schema', () => {
     fc.assert(
       fc.property(specs, (spec) => {
