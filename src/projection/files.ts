@@ -18,7 +18,7 @@ import { type Edition, readRecord } from './record.js';
 import type { DocumentOutcome, ProjectReport } from './requests.js';
 import { serialize } from './serialize.js';
 import { type DocumentStatus, type FileStatus, statusOf, unmanagedFiles } from './statuses.js';
-import { judge } from './target.js';
+import { fileAt, judgeLive, targetOf } from './target.js';
 
 export interface FilesStart {
   ground: Ground;
@@ -92,10 +92,13 @@ export class Files implements ProjectorHost {
   /** The content of a document's file, to become its state; null for a file of ours, which at most lags behind it. */
   adoptable(name: string): { sha256: string; value: unknown } | null {
     const { ground, ledger } = this.#start;
-    const path = this.pathOf(name);
+    const path = targetOf(ground.disk, this.pathOf(name));
+    // It is about to be written, as one that lags.
+    if (fileAt(ground.disk, path) === null) return null;
     const tracked = ledger.opened(name) as Tracked;
-    const edition = this.#recordReader()().get(name);
-    const found = judge(ground.disk, path, edition, () => serialize(tracked.raw));
+    const record = this.#recordReader();
+    const edition = (isAgain: boolean) => record(isAgain).get(name);
+    const found = judgeLive(ground.disk, path, edition, () => serialize(tracked.raw));
     switch (found.kind) {
       case 'ours':
       case 'same':
@@ -129,7 +132,7 @@ export class Files implements ProjectorHost {
     return found.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  #statusOf(name: string, editions: () => ReadonlyMap<string, Edition>): FileStatus {
+  #statusOf(name: string, record: (isAgain: boolean) => ReadonlyMap<string, Edition>): FileStatus {
     if (this.#drifted.has(name)) return 'drifted';
     const { adopts, onDrift } = this.projector.howOf(name);
     if (this.#seen.has(name) || onDrift === 'replace') return 'sound';
@@ -138,17 +141,18 @@ export class Files implements ProjectorHost {
     const { adopted } = opened ?? (ledger.stored(name) as ReplicaDocument);
     const state = opened?.raw ?? (ledger.stored(name) as ReplicaDocument).state;
     return statusOf(ground.disk, this.pathOf(name), {
-      edition: () => editions().get(name),
+      edition: (isAgain) => record(isAgain).get(name),
       expected: () => serialize(state),
       adopted: adopts ?? adopted,
     });
   }
 
-  /** Read once, and only if somebody has to know. */
-  #recordReader(): () => ReadonlyMap<string, Edition> {
+  /** Read once, and only if somebody has to know; or again. */
+  #recordReader(): (isAgain: boolean) => ReadonlyMap<string, Edition> {
     const { ground, places, storeId } = this.#start;
     let editions: ReadonlyMap<string, Edition> | null = null;
-    return () => {
+    return (isAgain) => {
+      if (isAgain) editions = null;
       editions ??= readRecord(ground.disk, places, Buffer.from(storeId)).editions;
       return editions;
     };

@@ -9,7 +9,7 @@ import type { Ground } from '../ground.js';
 import { jsonFiles } from './json-files.js';
 import type { Edition } from './record.js';
 import { parse, type Text } from './serialize.js';
-import { fileAt, judge, targetOf } from './target.js';
+import { fileAt, judgeLive, targetOf } from './target.js';
 
 export type FileStatus = 'sound' | 'drifted' | 'damaged' | 'unmanaged';
 
@@ -28,7 +28,8 @@ export interface DocumentStatus {
 }
 
 export interface Expectation {
-  edition: () => Edition | undefined;
+  /** From the record; `isAgain`: read anew. */
+  edition: (isAgain: boolean) => Edition | undefined;
   expected: () => Text;
   /** SHA-256 of the file that the state was taken from. */
   adopted: string | undefined;
@@ -39,7 +40,7 @@ export function statusOf(disk: PublicDisk, path: string, { edition, expected, ad
   return readable(() => {
     const target = targetOf(disk, path);
     if (fileAt(disk, target) === null) return 'sound';
-    const found = judge(disk, target, edition(), expected);
+    const found = judgeLive(disk, target, edition, expected);
     return found.kind === 'foreign' && found.sha256 !== adopted ? 'drifted' : 'sound';
   });
 }

@@ -70,6 +70,32 @@ export function judge(disk: Disk, path: string, edition: Edition | undefined, ex
   return isWrittenAs(value, text) ? { kind: 'reformatted', sha256 } : { kind: 'foreign', sha256, bytes, value };
 }
 
+/** Each takes a publication of this document between two reads. */
+const LOOKS_MAX = 5;
+
+/**
+ * As `judge`, while the snapshot thread may publish: what it publishes between the looks at the record and at the file
+ * would pass for somebody else's. `edition` is asked again then, and reads the record anew.
+ */
+export function judgeLive(
+  disk: Disk,
+  path: string,
+  edition: (isAgain: boolean) => Edition | undefined,
+  expected: () => Text,
+): Judgement {
+  let known = edition(false);
+  for (let look = 1; ; look++) {
+    const found = judge(disk, path, known, expected);
+    if (found.kind !== 'foreign') return found;
+    const { sha256 } = found;
+    const fresh = edition(true);
+    if (fresh?.seq === known?.seq && fresh?.sha256 === known?.sha256) return found;
+    // We only publish over a file of ours: where that goes on and on nobody else was at it.
+    if (look === LOOKS_MAX) return { kind: 'ours', sha256 };
+    known = fresh;
+  }
+}
+
 const KEPT_NAME_MAX = 48;
 
 /** A name in quarantine for the file of a document, however long and deep the document's own name is. */

@@ -3,6 +3,7 @@ import { Places } from '../../src/journal/places.js';
 import { importCandidate } from '../../src/projection/inspect.js';
 import { readRecord, recordPath } from '../../src/projection/record.js';
 import { serialize, sha256Of, wholeOf } from '../../src/projection/serialize.js';
+import { judgeLive } from '../../src/projection/target.js';
 import { faultOf, type RecordingDisk } from '../support/recording-disk.js';
 import { emptyStore, ID, inspectAt, isObject, MAIN, newPress, publishVersion, put, STORE, version } from './support.js';
 
@@ -138,5 +139,34 @@ describe('a file whose document truth does not know', () => {
       const backup = { path: `${MAIN}.bak4`, sha256: sha256Of(Buffer.from('{"n":4}')), value: { n: 4 } };
       expect(candidate(disk)).toEqual({ kind, path: MAIN, backup });
     }
+  });
+});
+
+describe('a file that is judged while it is being published', () => {
+  const newest = () => version(30);
+  const editionOf = (disk: RecordingDisk) => readRecord(disk, new Places(STORE), ID).editions.get('loop');
+
+  it('is ours when it came between the looks at the record and at the file', () => {
+    const disk = store(2);
+    const before = editionOf(disk);
+    const press = newPress(disk);
+    publishVersion(press, 'loop', 3);
+    const edition = (isAgain: boolean) => (isAgain ? editionOf(disk) : before);
+    expect(judgeLive(disk, MAIN, edition, newest)).toMatchObject({ kind: 'ours', sha256: version(3).sha256 });
+    // Each look one behind.
+    let n = 3;
+    const lagging = () => {
+      const found = editionOf(disk);
+      publishVersion(press, 'loop', ++n);
+      return found;
+    };
+    expect(judgeLive(disk, MAIN, lagging, newest).kind).toBe('ours');
+    expect(n).toBeLessThan(12);
+  });
+
+  it("is somebody else's when the record says the same again", () => {
+    const disk = store(2);
+    put(disk, MAIN, '{"theirs": 1}');
+    expect(judgeLive(disk, MAIN, () => editionOf(disk), newest)).toMatchObject({ value: { theirs: 1 } });
   });
 });

@@ -350,6 +350,20 @@ describe('files that are already there', () => {
     expect(json(directory, 'loop')).toEqual({ done: {}, current: 'theirs' });
     await expect(loop.resolve('nonsense' as never)).rejects.toThrow(TypeError);
   });
+
+  it('that we are writing in this moment are not taken for theirs: adopt without drift undoes nothing', async () => {
+    const store = await openStore(folder(), { projectDelayMs: 0, projectBytesPerSecMax: 1e12, audit: false });
+    const doc = await store.doc('a', { initial: { n: 0, text: 'x'.repeat(20_000) } });
+    const settled: Promise<void>[] = [];
+    for (const end = performance.now() + 500; performance.now() < end; ) {
+      const n = doc.state.n + 1;
+      doc.update((s) => void (s.n = n));
+      for (let time = 0; time < 5; time++) settled.push(doc.resolve('adopt'));
+      expect(doc.state.n).toBe(n);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(settled);
+  });
 });
 
 describe('statuses', () => {
