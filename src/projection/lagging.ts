@@ -68,6 +68,11 @@ export class LaggingFiles {
     return [...this.#lagging].filter(([, { dueAt }]) => dueAt <= now).map(([name]) => name);
   }
 
+  /** When what has just failed may be tried again. */
+  get retryAt(): number {
+    return performance.now() + this.#retryMs;
+  }
+
   /** Returns when it is due; null in the common case, once per update: it is on the list already. */
   add(name: string): number | null {
     if (this.#lagging.has(name)) return null;
@@ -131,7 +136,7 @@ export class LaggingFiles {
 
   /** It could not be written. */
   putBack(name: string, taken: Lagging): void {
-    const dueAt = performance.now() + this.#retryMs;
+    const dueAt = this.retryAt;
     // It may be on the list again because it changed; what was settled about its file still holds.
     this.#lagging.set(name, { ...taken, dueAt, ...this.#lagging.get(name) });
   }
@@ -140,7 +145,7 @@ export class LaggingFiles {
   putOff(name: string): boolean {
     const lagging = this.#lagging.get(name);
     if (lagging === undefined) return false;
-    lagging.dueAt = performance.now() + this.#retryMs;
+    lagging.dueAt = this.retryAt;
     return true;
   }
 

@@ -49,7 +49,8 @@ export class Projector {
   readonly #compactor: Compactor;
   /** Those that the task which runs has in hand. */
   #inHand: ReadonlyMap<string, Lagging> = new Map();
-  #needsSweep = false;
+  /** What a kill left behind is to be swept, not before this. */
+  #sweepAt: number | null = null;
   #timer: NodeJS.Timeout | null = null;
   #timerAt = Number.POSITIVE_INFINITY;
   #running: Promise<void> | null = null;
@@ -86,7 +87,7 @@ export class Projector {
 
   /** After an open: every file is looked at, and what a kill left behind is swept. */
   noteAll(names: Iterable<string>, sweep: boolean): void {
-    this.#needsSweep = sweep;
+    this.#sweepAt = sweep ? performance.now() + this.#settings.projectDelayMs : null;
     this.note(names);
     if (sweep) this.#schedule();
   }
@@ -166,8 +167,7 @@ export class Projector {
   }
 
   #nextDueAt(): number {
-    const { dueAt } = this.#lagging;
-    return this.#needsSweep ? Math.min(dueAt, performance.now() + this.#settings.projectDelayMs) : dueAt;
+    return Math.min(this.#lagging.dueAt, this.#sweepAt ?? Number.POSITIVE_INFINITY);
   }
 
   #onTimer(): void {
@@ -180,7 +180,7 @@ export class Projector {
   }
 
   #project(names: readonly string[]): Promise<Faults> {
-    if (names.length === 0 && !this.#needsSweep) {
+    if (names.length === 0 && this.#sweepAt === null) {
       this.#schedule();
       return Promise.resolve(new Map());
     }
@@ -206,8 +206,8 @@ export class Projector {
       documents.push({ name, backups: this.#host.backupsOf(name), ...how });
     }
     this.#inHand = taken;
-    const sweep = this.#needsSweep;
-    this.#needsSweep = false;
+    const sweep = this.#sweepAt !== null;
+    this.#sweepAt = null;
     try {
       const { audit } = this.#settings;
       const report = await this.#thread.project({ ...this.#request(), documents, sweep, audit }, this.#lock);
@@ -222,7 +222,7 @@ export class Projector {
       if (audit) this.#host.onDigests(report.digests);
       return faults;
     } catch (error) {
-      this.#needsSweep ||= sweep;
+      if (sweep) this.#sweepAt = this.#lagging.retryAt;
       for (const [name, lagging] of taken) this.#lagging.putBack(name, lagging);
       this.#lagging.backOff();
       throw error;

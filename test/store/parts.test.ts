@@ -253,6 +253,19 @@ describe('the projector', () => {
     expect(thread.requests[0]).toMatchObject({ sweep: true, documents: [], audit: true });
   });
 
+  it('backs off when the thread does not come up, also while there is something to sweep', async () => {
+    const { projector, thread } = projecting();
+    thread.answer = () => {
+      throw new HoldfastError('HF_THREAD', 'died');
+    };
+    projector.noteAll(['a'], true);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    // At once, and after 250 ms. Again and again without a pause would be dozens.
+    expect(thread.requests.length).toBeGreaterThan(0);
+    expect(thread.requests.length).toBeLessThan(4);
+    await projector.stop();
+  });
+
   it('compacts when enough has been written since the last base', async () => {
     const { projector, thread, told } = projecting();
     projector.noteRotated(1024);
