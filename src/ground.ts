@@ -25,6 +25,8 @@ export interface Ground {
   /** Returns the one path by which this store is known, whatever links led to it. */
   makeHome(home: string): string;
   lock(hidden: string, options: LockOptions): Promise<Lock>;
+  /** What throws HF_FENCED once another process has taken the store over. */
+  fence(directory: string, owner: number): () => void;
   journal(workersUrl: URL): JournalKeeper;
   snapshots(workersUrl: URL): SnapshotKeeper;
   /** Those that are told when the process ends. */

@@ -3,6 +3,7 @@
 import { mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isCode } from './disk/faults.js';
+import { fenceOf } from './disk/fence.js';
 import { acquireLock } from './disk/lock.js';
 import { kindOf, nodeDisk } from './disk/node-disk.js';
 import { HoldfastError } from './errors.js';
@@ -24,6 +25,7 @@ export const realGround: Ground = {
   },
   makeHome,
   lock: acquireLock,
+  fence: fenceOf,
   journal: (workersUrl) => JournalThread.of(workersUrl),
   snapshots: (workersUrl) => new SnapshotThread(workersUrl),
   get exit() {

@@ -78,6 +78,10 @@ export class Store implements DocumentHost, LogHost, Saver {
     this.#places = places;
     const { storeId } = plan;
     this.#storeId = Buffer.from(storeId);
+    const { onDrift, onDamage } = settings;
+    // What reads files, and may fail, before what holds on to the snapshot thread.
+    const opener = new DocOpener({ disk: ground.disk, ledger, places, storeId: this.#storeId, onDrift, onDamage });
+    const history = measureHistory(ground.disk, places);
     this.#files = new Files({
       ground,
       places,
@@ -90,12 +94,11 @@ export class Store implements DocumentHost, LogHost, Saver {
       takeNumber: () => channel.shared.takeNumber(),
       onFault: (error) => this.#standing.noteFault(error),
     });
-    const { onDrift, onDamage } = settings;
     this.#holdings = new Holdings({
       ground,
       directory,
       ledger,
-      opener: new DocOpener({ disk: ground.disk, ledger, places, storeId: this.#storeId, onDrift, onDamage }),
+      opener,
       files: this.#files,
       standing: this.#standing,
       host: this,
@@ -105,7 +108,7 @@ export class Store implements DocumentHost, LogHost, Saver {
     // What truth has lost in a salvage was not removed: its files stay.
     const logs = [...ledger.logs].map(({ key }) => key);
     this.#files.projector.noteAll([...ledger.names, ...logs], plan.salvaged === null);
-    this.#files.projector.noteHistory(measureHistory(ground.disk, places));
+    this.#files.projector.noteHistory(history);
     ground.exit.add(this);
   }
 
@@ -298,6 +301,12 @@ export class Store implements DocumentHost, LogHost, Saver {
     }
   }
 
+  /** The process did not end: whatever was done for its last moments is done with. */
+  goOn(): void {
+    this.#lastDeadline = null;
+    this.#files.goOn().catch((error: unknown) => this.#standing.noteFault(error as HoldfastError));
+  }
+
   /** Lets go without saving anything more, as if the process had been killed here. Only for a disk in memory. */
   abandon(): void {
     this.#standing.noteClosed();
@@ -395,20 +404,36 @@ export class Store implements DocumentHost, LogHost, Saver {
   }
 
   async #finish(): Promise<void> {
-    // A file that cannot be written was told of, and is tried again at the next opening.
-    await this.#saveAll();
+    await this.#saveToClose();
     await this.#standing.closeAfter(async () => {
       // What was changed meanwhile was accepted. From here on nothing is.
-      if (!this.#handOver.isSettled || this.#files.projector.names.length > 0) await this.#saveAll();
+      if (!this.#handOver.isSettled || this.#files.projector.names.length > 0) await this.#saveToClose();
       await this.#channel.close();
     });
+    // A file that cannot be written here either was told of, and is tried again at the next opening.
+    await this.#files.writeRest(this.#settings.exit.timeoutMs);
+  }
+
+  /** Without a snapshot thread, or a journal that can be read back, a store can be closed all the same. */
+  async #saveToClose(): Promise<void> {
+    await this.#flushTruth();
+    try {
+      await this.#files.projector.projectNow();
+    } catch (error) {
+      // Let go meanwhile, as a disk in memory does that crashes.
+      if (this.#standing.phase === 'closed') throw error;
+      this.#standing.noteFault(error as HoldfastError);
+    }
   }
 
   async #letGo(): Promise<void> {
     this.#standing.noteClosed();
     this.#ground.exit.remove(this);
-    await this.#files.close();
-    await this.#release();
+    try {
+      await this.#files.close();
+    } finally {
+      await this.#release();
+    }
   }
 
   /** Why nothing can be saved any more. */

@@ -6,6 +6,14 @@
 //     we only save. Listeners of signal-exit wait for everybody else to be gone, so they do not count.
 // E3. On a signal ours comes first: a listener that was added with `once` is gone when it has been called, and a program
 //     that shuts down by itself would pass for one that has no listener.
+// E4. A process may outlive the signal that should have ended it: the kernel spares process 1 of a container, and whoever
+//     listens through signal-exit may say no. Then everything goes on as before, this file too.
+
+// Captured at import: a program's fake timers must not freeze it.
+const { setTimeout, setImmediate } = globalThis;
+
+/** So long after the signal that was to end the process it has been survived. */
+const SURVIVED_MS = 500;
 
 const HOOKS = Symbol.for('holdfast.exit-hooks');
 /** Of version 4. */
@@ -18,6 +26,8 @@ export interface Saver {
    * `isLast`: nothing comes after it, and the files are written too.
    */
   saveNow(isLast: boolean): void;
+  /** It was not the last. */
+  goOn(): void;
 }
 
 export class ExitHooks {
@@ -62,8 +72,16 @@ export class ExitHooks {
     // Before saving: a second signal, while or after we save, takes its default action.
     if (others <= 0) this.#silence(signal);
     this.#saveAll(others <= 0);
+    if (others > 0) return;
     // With our listener gone this ends the process with the right code, or lets signal-exit have its turn.
-    if (others <= 0) process.kill(process.pid, signal);
+    process.kill(process.pid, signal);
+    // After a look for signals: should the event loop have stood still, signal-exit has had its turn by then.
+    setTimeout(() => setImmediate(() => this.#goOn(signal)), SURVIVED_MS).unref();
+  }
+
+  #goOn(signal: NodeJS.Signals): void {
+    if ([...this.#savers].some(({ signals }) => signals.includes(signal))) this.#listen(signal);
+    for (const saver of this.#savers) saver.goOn();
   }
 
   #saveAll(isLast: boolean): void {

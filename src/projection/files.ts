@@ -1,9 +1,10 @@
 // The JSON files of a running store: which ones lag, which ones somebody else changed, and what becomes of them.
 
 import type { Tracked } from '../change/tracked.js';
+import { writeFault } from '../disk/faults.js';
 import { HoldfastError } from '../errors.js';
 import type { Events } from '../events.js';
-import { writeLastFiles } from '../exit/last-files.js';
+import { type LastOutcome, writeLastFiles } from '../exit/last-files.js';
 import { warnAtExit } from '../exit/warn.js';
 import type { Ground, SnapshotKeeper } from '../ground.js';
 import { isLogKey, logNameOf } from '../journal/log-key.js';
@@ -196,11 +197,37 @@ export class Files implements ProjectorHost {
   }
 
   /** At the end of the process, when everything is durable: what still lags, as far as the time goes. */
-  writeLast(deadline: number): void {
+  writeLast(deadlineMs: number): void {
+    for (const { name, outcome } of this.#writeHere(deadlineMs)) {
+      if (outcome instanceof Error) warnAtExit(`${this.pathOf(name)} could not be written: ${outcome.message}`);
+    }
+  }
+
+  /** The process did not end. */
+  async goOn(): Promise<void> {
+    if (!this.#lock.isOursForGood) return;
+    // What the thread knows of the files is from before, and it may be waiting for the lock. A new one looks anew.
+    await this.#thread.terminate();
+    this.#lock.giveBack();
+  }
+
+  /** At the end of the store, likewise: what the snapshot thread could not write, and has told of. It writes no more. */
+  async writeRest(timeoutMs: number): Promise<void> {
+    await this.projector.stop();
+    try {
+      this.#writeHere(performance.now() + timeoutMs);
+    } catch (error) {
+      this.onFault(writeFault(error, 'Writing the files of', this.directory));
+    }
+  }
+
+  #writeHere(deadlineMs: number): LastOutcome[] {
     const names = new Set(this.projector.unwritten.filter((name) => !this.#drifted.has(name)));
-    if (names.size === 0 || !this.#lock.takeForGood(deadline - performance.now())) return;
-    const files = [...this.#start.ledger.present()]
-      .filter(([name]) => names.has(name))
+    if (names.size === 0 || !this.#lock.takeForGood(deadlineMs - performance.now())) return [];
+    const { directory, storeId, owner } = this;
+    const { ground, ledger } = this.#start;
+    const files = [...ledger.present()]
+      .filter(([name]) => names.delete(name))
       .map(([name, { state, version, adopted }]) => ({
         name,
         state,
@@ -209,14 +236,16 @@ export class Files implements ProjectorHost {
         ...(adopted !== undefined && { adopts: adopted }),
         ...this.projector.howOf(name),
       }));
-    const logs = [...this.#start.ledger.presentLogs()]
-      .filter(([key]) => names.has(key))
+    const logs = [...ledger.presentLogs()]
+      .filter(([key]) => names.delete(key))
       .map(([key, extent]) => ({ key, extent }));
-    const seq = this.durableSeq();
-    for (const { name, outcome } of writeLastFiles(this.directory, this.storeId, seq, files, deadline, logs)) {
-      if (outcome instanceof Error) warnAtExit(`${this.pathOf(name)} could not be written: ${outcome.message}`);
-      else this.projector.noteWritten(name);
-    }
+    // Neither a document nor a log that has an entry.
+    const removed = [...names].filter((name) => !isLogKey(name));
+    const assertOwner = ground.fence(directory, owner);
+    const common = { disk: ground.disk, directory, storeId, seq: this.durableSeq(), deadlineMs, assertOwner };
+    const outcomes = writeLastFiles({ ...common, files, logs, removed });
+    for (const { name, outcome } of outcomes) if (!(outcome instanceof Error)) this.projector.noteWritten(name);
+    return outcomes;
   }
 
   /** No more files are written; nobody waits for it. */

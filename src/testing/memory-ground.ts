@@ -59,6 +59,11 @@ export class MemoryGround implements Ground {
     return new MemoryJournal(this.disk);
   }
 
+  /** There is one process. */
+  fence(): () => void {
+    return () => undefined;
+  }
+
   snapshots(): SnapshotKeeper {
     return new MemorySnapshots(this.disk);
   }

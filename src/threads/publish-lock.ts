@@ -35,6 +35,16 @@ export class PublishLock {
     return true;
   }
 
+  get isOursForGood(): boolean {
+    return this.#isOursForGood;
+  }
+
+  /** For the main thread when the end did not come. */
+  giveBack(): void {
+    this.#isOursForGood = false;
+    this.free();
+  }
+
   /** Also for the main thread when the thread that held it has died. */
   free(): void {
     Atomics.store(this.#word, 0, FREE);

@@ -15,6 +15,8 @@ export class SharedPool {
   pool: Piscina;
   users = 0;
   #running = 0;
+  /** Why pools were given up. What their tasks are told is only that they were ended. */
+  readonly #causes = new WeakMap<Piscina, unknown>();
   #dismissal: NodeJS.Timeout | null = null;
 
   constructor(url: string, threadsMax: number) {
@@ -26,8 +28,11 @@ export class SharedPool {
   async run(task: unknown): Promise<unknown> {
     this.#keep();
     this.#running++;
+    const { pool } = this;
     try {
-      return await this.pool.run(task);
+      return await pool.run(task);
+    } catch (error) {
+      throw this.#causes.get(pool) ?? error;
     } finally {
       this.#running--;
     }
@@ -62,7 +67,10 @@ export class SharedPool {
       atomics: 'disabled',
     });
     // Unheard, it would end the program. Whoever waits for a task hears of it.
-    pool.on('error', () => this.#replace(pool));
+    pool.on('error', (error) => {
+      this.#causes.set(pool, error);
+      this.#replace(pool);
+    });
     // A worker that dies while it starts leaves its task in the queue, and nothing takes it out again.
     pool.on('workerDestroy', () => setImmediate(() => isStranded(pool) && this.#replace(pool)));
     return pool;

@@ -32,12 +32,13 @@ function reportOf(task: SnapshotTask): SnapshotResult['report'] {
   const lock = new PublishLock(task.lock);
   const { directory, owner } = task.request;
   const assertOwner = fenceOf(directory, owner);
-  const isNewest = () => {
-    // Another process may have taken the store over while this one was stalled: its files are newer.
-    assertOwner();
-    // In this process, whoever publishes after us is the main thread at exit, and then we never get the lock again.
-    return true;
-  };
-  const tools = { disk: nodeDisk, critical: <R>(fn: () => R) => lock.run(fn), isNewest };
+  const critical = <R>(fn: () => R) =>
+    lock.run(() => {
+      // Another process may have taken the store over while this one was stalled: its files, and its record, are newer.
+      assertOwner();
+      return fn();
+    });
+  // In this process, whoever publishes after us is the main thread at exit, and then we never get the lock again.
+  const tools = { disk: nodeDisk, critical, isNewest: () => true };
   return task.kind === 'project' ? project(task.request, tools) : compact(task.request, tools);
 }

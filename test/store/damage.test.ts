@@ -13,10 +13,16 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import type { PublicDisk } from '../../src/disk/disk.js';
+import { nodeDisk } from '../../src/disk/node-disk.js';
 import { openReadOnly } from '../../src/index.js';
+import { openAt } from '../../src/opening.js';
+import { settle } from '../../src/options.js';
+import { realGround } from '../../src/real-ground.js';
+import { JournalThread } from '../../src/threads/journal-thread.js';
 import { Truth } from '../../src/truth.js';
-import { folder, openStore } from './support.js';
+import { folder, json, openStore, workersUrl } from './support.js';
 
 interface State {
   n: number;
@@ -191,5 +197,49 @@ it('rot that is noticed while the store is open is told, and a file that is behi
   await expect(store.flush({ projected: true })).rejects.toMatchObject({ code: 'HF_DAMAGED' });
   expect(store.health().lastFault).toMatchObject({ code: 'HF_DAMAGED' });
   expect(doc.state.n).toBe(20);
+  await store.close();
+  // Memory was all that had it.
+  expect(json(directory, 'a')).toMatchObject({ n: 20 });
+});
+
+it('a journal that is gone under an open store does not keep it from closing, with its files written from memory', async () => {
+  const directory = folder();
+  const store = await openStore(directory, { projectDelayMs: 60_000 });
+  const doc = await store.doc('a', { initial: { n: 0 } });
+  await store.flush({ projected: true });
+  const hidden = join(directory, '.holdfast');
+  for (const name of readdirSync(hidden)) if (name.endsWith('.tail')) rmSync(join(hidden, name));
+  doc.update((s) => void (s.n = 1));
+  await expect(store.flush({ projected: true })).rejects.toMatchObject({ code: 'HF_DAMAGED' });
+  await store.close();
+  expect(store.health()).toMatchObject({ phase: 'closed', lastFault: { code: 'HF_DAMAGED' } });
+  expect(json(directory, 'a')).toEqual({ n: 1 });
+  await expect(openStore(directory)).rejects.toMatchObject({ code: 'HF_DAMAGED' });
+});
+
+it('an opening that fails at its very end leaves nothing behind on the threads', async () => {
+  const directory = folder();
+  const journal = JournalThread.of(workersUrl);
+  const abandoned = vi.spyOn(journal, 'abandon');
+  const exhausted = Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' });
+  let hasBegun = false;
+  const disk: PublicDisk = {
+    ...nodeDisk,
+    entry: (path) => {
+      if (hasBegun && path.endsWith('projections')) throw exhausted;
+      return nodeDisk.entry(path);
+    },
+  };
+  const keeper = () => {
+    hasBegun = true;
+    return journal;
+  };
+  await expect(openAt(directory, settle({ workersUrl }), { ...realGround, disk, journal: keeper })).rejects.toBe(
+    exhausted,
+  );
+  expect(abandoned).toHaveBeenCalledTimes(1);
+  abandoned.mockRestore();
+  const store = await openStore(directory);
+  await store.doc('a', { initial: {} });
   await store.close();
 });

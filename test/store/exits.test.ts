@@ -2,6 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folder, json, openStore } from './support.js';
@@ -168,6 +169,59 @@ describe('an update is there, in truth and in the file, after', () => {
       await expectSaved(directory, 1);
     },
   );
+});
+
+it('a process that outlives its signal goes on: files are written, the store can be closed, the next signal is heard', async () => {
+  const directory = folder();
+  const code = `
+    import { onExit } from 'signal-exit';
+    let times = 0;
+    onExit(() => ++times === 1);
+    ${SET}
+    process.kill(process.pid, 'SIGTERM');
+    while (process.listenerCount('SIGTERM') > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    while (process.listenerCount('SIGTERM') === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    doc.update((s) => { s.n = 2; });
+    await store.flush({ projected: true });
+    const other = await store.doc('other', { initial: {} });
+    await store.close();
+    const again = await open(store.directory, { projectDelayMs: 60_000 });
+    (await again.doc('loop', { initial: {} })).update((s) => { s.n = 3; });
+    onExit(() => false);
+    ready();`;
+  const ended = await run(directory, code, { signal: 'SIGTERM' });
+  expect([ended.code, ended.signal], ended.stderr).toEqual([null, 'SIGTERM']);
+  await expectSaved(directory, 3);
+});
+
+it('a document that was removed at the end is gone, with its files', async () => {
+  const directory = folder();
+  const code = `
+    const other = await store.doc('other', { initial: { n: 0 } });
+    await store.flush({ projected: true });
+    other.update((s) => { s.n = 1; });
+    await store.flush({ projected: true });
+    store.remove('other');
+    ${SET}
+    process.exit(3);`;
+  const ended = await run(directory, code);
+  expect(ended.code, ended.stderr).toBe(3);
+  expect(readdirSync(directory).filter((name) => name.startsWith('other'))).toEqual([]);
+  await expectSaved(directory, 1);
+});
+
+it('a process that was taken over and does not know it leaves the files of the new owner alone', async () => {
+  const directory = folder();
+  const code = `
+    import { renameSync } from 'node:fs';
+    ${SET}
+    await store.flush();
+    renameSync(store.directory + '/.holdfast/lock.1', store.directory + '/.holdfast/lock.2');
+    process.exit(3);`;
+  const ended = await run(directory, code);
+  expect(ended.code).toBe(3);
+  expect(ended.stderr).toContain('Another process has taken over');
+  expect(json(directory, 'loop')).toEqual({ n: 0 });
 });
 
 it.each(['process.exit(3);', "process.kill(process.pid, 'SIGTERM');"])(

@@ -90,8 +90,9 @@ it('the files that still lag are written from memory, as far as the time goes; w
   handOver.flushSync(20, true);
   writeFileSync(join(directory, 'theirs.json'), '{"not":"ours"}');
   const file = (name: string) => ({ name, state: doc.raw, version: 1, backups: 1 });
-  const deadline = performance.now() + 10_000;
-  const outcomes = writeLastFiles(directory, storeId, 1, ['a', 'theirs', 'con'].map(file), deadline);
+  const common = { disk: nodeDisk, directory, storeId, seq: 1, logs: [], removed: [], assertOwner: () => undefined };
+  const files = ['a', 'theirs', 'con'].map(file);
+  const outcomes = writeLastFiles({ ...common, files, deadlineMs: performance.now() + 10_000 });
   expect(outcomes.map(({ outcome }) => (outcome instanceof Error ? 'error' : outcome.kind))).toEqual([
     'published',
     'drift',
@@ -99,7 +100,7 @@ it('the files that still lag are written from memory, as far as the time goes; w
   ]);
   expect(json(directory, 'a')).toEqual(doc.raw);
   expect(readFileSync(join(directory, 'theirs.json'), 'utf8')).toBe('{"not":"ours"}');
-  expect(writeLastFiles(directory, storeId, 1, [file('late')], 0)).toEqual([]);
+  expect(writeLastFiles({ ...common, files: [file('late')], deadlineMs: 0 })).toEqual([]);
 });
 
 it('a disk that stays full does not keep the event loop busy', async () => {

@@ -80,13 +80,14 @@ describe('events', () => {
 });
 
 describe('exit hooks', () => {
-  it('save on a signal and let it take its default action, unless the program listens itself', () => {
+  it('save on a signal and let it take its default action, unless the program listens itself', async () => {
     const kill = vi.spyOn(process, 'kill').mockImplementation(() => true);
     const hooks = new ExitHooks();
     const saved: boolean[] = [];
-    const saver = { signals: ['SIGUSR2'] as const, saveNow: (isLast: boolean) => void saved.push(isLast) };
-    hooks.add(saver);
-    hooks.add({ ...saver });
+    const goOn = vi.fn();
+    const saver = { signals: ['SIGUSR2'] as const, saveNow: (isLast: boolean) => void saved.push(isLast), goOn };
+    const savers = [saver, { ...saver }];
+    for (const one of savers) hooks.add(one);
     expect(process.listenerCount('SIGUSR2')).toBe(1);
     const own = () => undefined;
     process.on('SIGUSR2', own);
@@ -98,12 +99,18 @@ describe('exit hooks', () => {
     expect(kill.mock.calls).toEqual([[process.pid, 'SIGUSR2']]);
     expect(process.listenerCount('SIGUSR2')).toBe(0);
     kill.mockRestore();
+    // Nobody was killed: everything is as before.
+    expect(goOn).not.toHaveBeenCalled();
+    await vi.waitFor(() => expect(goOn).toHaveBeenCalledTimes(2), 10_000);
+    expect(process.listenerCount('SIGUSR2')).toBe(1);
+    for (const one of savers) hooks.remove(one);
+    expect(process.listenerCount('SIGUSR2')).toBe(0);
   });
 
   it('are gone with the last store', () => {
     const hooks = new ExitHooks();
     const before = process.listenerCount('exit');
-    const one = { signals: ['SIGUSR2'] as const, saveNow: () => undefined };
+    const one = { signals: ['SIGUSR2'] as const, saveNow: () => undefined, goOn: () => undefined };
     const two = { ...one };
     hooks.add(one);
     hooks.add(two);

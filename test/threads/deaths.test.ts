@@ -1,5 +1,8 @@
 // Threads that die at random moments. bench/campaign/threads.ts does it as often as one likes.
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { open } from '../../src/opening.js';
 import { JournalThread } from '../../src/threads/journal-thread.js';
@@ -55,5 +58,24 @@ describe('threads that cannot start', () => {
 
   it('open says so instead of waiting', async () => {
     await expect(open(folder(), { workersUrl: nowhere })).rejects.toMatchObject({ code: 'HF_THREAD' });
+  });
+
+  it('a store whose snapshot thread never comes up says why, and closes with its files written all the same', async () => {
+    // As a bundler leaves it that was told of one worker only.
+    const workers = folder();
+    writeFileSync(join(workers, 'package.json'), '{"type":"module"}');
+    writeFileSync(join(workers, 'journal.js'), `import ${JSON.stringify(new URL('journal.js', workersUrl))};`);
+    const directory = folder();
+    const store = await openStore(directory, { workersUrl: pathToFileURL(`${workers}/`) });
+    const doc = await store.doc('a', { initial: { n: 0 } });
+    doc.update((s) => void (s.n = 1));
+    await expect(store.flush({ projected: true })).rejects.toMatchObject({
+      code: 'HF_THREAD',
+      message: expect.stringContaining(join(workers, 'snapshot.cjs')),
+    });
+    await store.close();
+    expect(json(directory, 'a')).toEqual({ n: 1 });
+    const again = await openStore(directory);
+    expect((await again.doc('a', { initial: { n: -1 } })).state.n).toBe(1);
   });
 });
