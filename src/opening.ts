@@ -95,8 +95,11 @@ async function openFresh(ground: Ground, directory: string, settings: Settings, 
     // Lock files were lost, by a power cut or by hand: a tail of a lower owner than an earlier one would not count.
     if (lock.owner <= plan.ownerMax) lock.raise(plan.ownerMax);
     const release = async () => {
-      await lock.release();
-      forget();
+      try {
+        await lock.release();
+      } finally {
+        forget();
+      }
     };
     return await run(ground, directory, settings, lock.owner, plan, replica, release);
   } catch (error) {
@@ -119,7 +122,12 @@ async function run(
   const { syncDelayMs } = settings;
   const channel = new Channel({ directory, owner, plan, syncDelayMs }, thread, (report) => store?.onReport(report));
   const notes = await channel.open();
-  store = new Store({ ground, directory, settings, channel, replica, plan, owner, release });
+  try {
+    store = new Store({ ground, directory, settings, channel, replica, plan, owner, release });
+  } catch (error) {
+    channel.abandon();
+    throw error;
+  }
   store.noteRecovery(notes);
   return store;
 }
