@@ -26,7 +26,7 @@ export interface DocumentHost {
   durableVersion(name: string): number;
   flush(options?: FlushOptions): Promise<void>;
   resolve(name: string, how: 'adopt' | 'restore'): Promise<void>;
-  watch(name: string, listener: (change: Change) => void): () => void;
+  watch(doc: Tracked, listener: (change: Change) => void): () => void;
   readonly isGuarded: boolean;
 }
 
@@ -84,7 +84,7 @@ export class Document<T> {
    */
   subscribe(listener: (change: Change) => void): () => void {
     if (typeof listener !== 'function') throw new TypeError(`Expected a function, got ${typeof listener}`);
-    return this.#host.watch(this.name, listener);
+    return this.#host.watch(this.#tracked as Tracked, listener);
   }
 
   /** Settles drift: take over the file as it is, or write it anew from what is saved. Without drift nothing changes. */

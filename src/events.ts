@@ -29,8 +29,16 @@ const NAMES = Object.keys({
 
 export type Listener<E> = (event: E) => void;
 
+/** Of its own for each time it was added: the same function, added by two, is stopped for one of them. */
+export interface Heard<L> {
+  readonly listener: L;
+}
+
+// Captured at import: a program's fake timers must not swallow what a listener throws.
+const { queueMicrotask } = globalThis;
+
 export class Events {
-  readonly #listeners = new Map<keyof StoreEvents, Set<Listener<never>>>();
+  readonly #listeners = new Map<keyof StoreEvents, Set<Heard<Listener<never>>>>();
   readonly #warned = new Set<string>();
 
   on<K extends keyof StoreEvents>(name: K, listener: Listener<StoreEvents[K]>): () => void {
@@ -38,9 +46,10 @@ export class Events {
     if (typeof listener !== 'function') throw new TypeError(`Expected a function, got ${typeof listener}`);
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners);
-    listeners.add(listener);
+    const heard = { listener };
+    listeners.add(heard);
     return () => {
-      listeners.delete(listener);
+      listeners.delete(heard);
     };
   }
 
@@ -49,7 +58,7 @@ export class Events {
   }
 
   emit<K extends keyof StoreEvents>(name: K, event: StoreEvents[K]): void {
-    for (const listener of this.#listeners.get(name) ?? []) call(listener as Listener<StoreEvents[K]>, event);
+    for (const { listener } of this.#listeners.get(name) ?? []) call(listener as Listener<StoreEvents[K]>, event);
     if (name === 'fault' && !this.has('fault')) this.#warn(event as HoldfastError);
   }
 

@@ -26,7 +26,8 @@ export interface OpenDocument<T> extends Document<T>, AsyncDisposable {
 /**
  * Opens the document whose file is exactly `path`, or makes it with `initial`. A JSON file that is already there is taken
  * over. What is saved is in a hidden folder beside it (`.state.json.holdfast`), earlier versions in `path.bak1` and so on.
- * Opened twice in one process it is the same document, and each `openDoc` takes a `close` of its own.
+ * Opened twice in one process it is the same document, with the options of the store that it was opened with first, and each
+ * `openDoc` takes a `close` of its own.
  */
 export function openDoc<S extends ZodType>(
   path: string,

@@ -25,7 +25,8 @@ export interface Opened {
 }
 
 /**
- * Opens a store, or gives the one that this process already has open; each `open` then takes a `close` of its own.
+ * Opens a store, or gives the one that this process already has open, with the options that it was opened with; each `open`
+ * then takes a `close` of its own.
  * `directory` may be what `memory()` of holdfast/testing returns: the same store, with no threads and no files.
  */
 export async function open(directory: string | OpenableDisk, options?: StoreOptions): Promise<Store> {

@@ -282,8 +282,8 @@ export class Store implements DocumentHost, LogHost, Saver {
     await this.#flushProjected(name);
   }
 
-  watch(name: string, listener: Listener<Change>): () => void {
-    return this.#watchers.add(name, listener);
+  watch(doc: Tracked, listener: Listener<Change>): () => void {
+    return this.#watchers.add(doc, listener);
   }
 
   /** The last chance: everything durable, then the files, on this thread and within the time limit. */

@@ -1,8 +1,8 @@
-// Who wants to hear of which document.
+// Who wants to hear of which document. One that was removed and made anew is another one.
 
 import type { Tracked } from './change/tracked.js';
 import type { Change } from './document.js';
-import type { Listener } from './events.js';
+import type { Heard, Listener } from './events.js';
 
 export interface News {
   listener: Listener<Change>;
@@ -10,29 +10,30 @@ export interface News {
 }
 
 export class Watchers {
-  readonly #byName = new Map<string, Set<Listener<Change>>>();
+  readonly #byDocument = new Map<Tracked, Set<Heard<Listener<Change>>>>();
 
   /** Returns how to stop it. */
-  add(name: string, listener: Listener<Change>): () => void {
-    const listeners = this.#byName.get(name) ?? new Set();
-    this.#byName.set(name, listeners);
-    listeners.add(listener);
+  add(doc: Tracked, listener: Listener<Change>): () => void {
+    const listeners = this.#byDocument.get(doc) ?? new Set();
+    this.#byDocument.set(doc, listeners);
+    const heard = { listener };
+    listeners.add(heard);
     return () => {
-      listeners.delete(listener);
-      if (listeners.size === 0 && this.#byName.get(name) === listeners) this.#byName.delete(name);
+      listeners.delete(heard);
+      if (listeners.size === 0 && this.#byDocument.get(doc) === listeners) this.#byDocument.delete(doc);
     };
   }
 
   /** What each of them is to be told, as it is now: a listener may change the documents again. */
   newsOf(docs: readonly Tracked[]): News[] {
-    return this.#byName.size === 0 ? NOTHING : docs.flatMap((doc) => this.#newsOf(doc));
+    return this.#byDocument.size === 0 ? NOTHING : docs.flatMap((doc) => this.#newsOf(doc));
   }
 
   #newsOf(doc: Tracked): News[] {
-    const listeners = this.#byName.get(doc.name);
+    const listeners = this.#byDocument.get(doc);
     if (listeners === undefined) return [];
     const change = { version: doc.version, paths: doc.changedPaths() };
-    return [...listeners].map((listener) => ({ listener, change }));
+    return [...listeners].map(({ listener }) => ({ listener, change }));
   }
 }
 

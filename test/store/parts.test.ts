@@ -45,6 +45,11 @@ describe('events', () => {
     stop();
     events.emit('commit', { seq: 2, bytes: 0 });
     expect(seen).toEqual([1]);
+    const listener = () => void seen.push(0);
+    const [stopOne] = [events.on('commit', listener), events.on('commit', listener)];
+    stopOne();
+    events.emit('commit', { seq: 3, bytes: 0 });
+    expect(seen).toEqual([1, 0]);
     expect(() => events.on('commit', 7 as never)).toThrow(TypeError);
   });
 

@@ -101,6 +101,22 @@ describe('a store', () => {
     expect(seen).toEqual([[2, [['text'], ['list', 0], ['o', 'x']]]]);
   });
 
+  it('stops a subscriber for whom it was asked to, and tells none of another document of the same name', async () => {
+    const store = await openStore(folder());
+    const doc = await store.doc('a', { initial: { n: 0 } });
+    const seen: number[] = [];
+    const listener = ({ version }: { version: number }) => void seen.push(version);
+    const [stop] = [doc.subscribe(listener), doc.subscribe(listener)];
+    doc.update((s) => void s.n++);
+    stop();
+    doc.update((s) => void s.n++);
+    expect(seen).toEqual([2, 2, 3]);
+    store.remove('a');
+    const anew = await store.doc('a', { initial: { n: 0 } });
+    anew.update((s) => void s.n++);
+    expect(seen).toEqual([2, 2, 3]);
+  });
+
   it('flushes inside a transaction wait for its end', async () => {
     const store = await openStore(folder());
     const doc = await store.doc('a', { initial: { n: 1 } });
