@@ -54,6 +54,10 @@ export class ExitHooks {
     for (const signal of [...this.#installed.keys()]) this.#silence(signal);
   }
 
+  listensTo(signal: NodeJS.Signals): boolean {
+    return this.#installed.has(signal);
+  }
+
   #listen(signal: NodeJS.Signals): void {
     if (this.#installed.has(signal)) return;
     const listener = () => this.#onSignal(signal);

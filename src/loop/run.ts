@@ -5,7 +5,7 @@ import { type RunOptions, settleLoop } from './options.js';
 import { pause, retryDelay } from './pause.js';
 import { Glitch, type ItemEnd, type LoopSummary, reasonOf } from './progress.js';
 import { Session } from './session.js';
-import { endBySignal, onInterrupt } from './stop.js';
+import { onInterrupt } from './stop.js';
 
 export interface WorkContext {
   readonly id: string;
@@ -31,12 +31,11 @@ export async function runLoop<T>(
 ): Promise<LoopSummary> {
   if (typeof work !== 'function') throw new TypeError(`Expected \`work\` to be a function, got ${typeof work}`);
   const session = await Session.open(items, path, settleLoop(options));
-  const ignore = onInterrupt(() => session.stop('SIGINT'));
+  const leave = onInterrupt(() => session.stop('SIGINT'));
   try {
     await workOnAll(session, work);
   } finally {
-    ignore();
-    if (session.summary.stopped === 'SIGINT') await endBySignal();
+    await leave();
   }
   return session.summary;
 }

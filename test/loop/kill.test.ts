@@ -1,5 +1,6 @@
 // Processes on the built package, ended in every way.
 
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -109,6 +110,23 @@ describe('SIGINT', () => {
     expect(stdout).toContain('mine');
     expect(stdout).toContain('after null');
     expect(read(path).completed).toHaveLength(60);
+  });
+
+  it('ends the first process of a container too, which signals do not end by themselves', async ({ skip }) => {
+    const wrapper = ['unshare', '--pid', '--fork', '--kill-child'];
+    skip(spawnSync('unshare', [...wrapper.slice(1), 'true']).status !== 0, '`unshare --pid` is not permitted here');
+    const path = join(folder(), 'state.json');
+    // Its pid is another one out here.
+    const before = `
+      const { log } = console;
+      console.log = (line) => {
+        log(line);
+        if (line === 'ready') process.kill(process.pid, 'SIGINT');
+      };`;
+    const { code, stdout } = await start(loop(path, before), { wrapper }).ended;
+    expect(code).toBe(130);
+    expect(stdout).not.toContain('after');
+    expect(read(path).completed).toContain('item-0');
   });
 
   it('waits for all loops of the process', async () => {
