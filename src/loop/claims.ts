@@ -22,6 +22,9 @@ export interface Claim<T> {
 /** So many in a row are skipped before others on this thread get a turn. */
 const SKIPS_MAX = 10_000;
 
+/** So many are looked through for what was interrupted: what can be walked twice may have no end. */
+const LOOK_MAX = 1_000_000;
+
 export class Claims<T> {
   readonly #items: Items<T>;
   readonly #state: LoopState;
@@ -52,10 +55,11 @@ export class Claims<T> {
     const wanted = new Set(interrupted.map(({ id }) => id));
     const found = new Map<string, T>();
     if (isWalkable(this.#items)) {
+      let looks = 0;
       for (const item of this.#items) {
         const id = this.#keyOf(item);
         if (wanted.delete(id)) found.set(id, item);
-        if (wanted.size === 0) break;
+        if (wanted.size === 0 || ++looks === LOOK_MAX) break;
       }
     }
     for (const [id, item] of found) {
@@ -78,7 +82,8 @@ export class Claims<T> {
 
   /** What was left in progress long ago and is no longer among the items: nobody will ever end it. */
   async forgetLost(): Promise<void> {
-    for (const { id } of this.#state.interrupted) await this.#state.end(id, { status: 'glitch' });
+    // All in this turn: while one is waited for, another loop over the same file may begin the next.
+    await Promise.all(this.#state.interrupted.map(({ id }) => this.#state.end(id, { status: 'glitch' })));
   }
 
   /** Lets the source go. It may be in the middle of something that it never finishes: not waited for. */

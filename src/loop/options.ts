@@ -29,8 +29,8 @@ export interface ResumableOptions<T> extends LoopStateOptions {
   total?: number;
   /** Before anything is run: what was in progress when the last run died. Awaited. */
   onInterrupted?: (items: readonly InterruptedItem<T>[]) => unknown;
-  /** After each item, once its result is durable. */
-  onProgress?: (progress: Progress) => void;
+  /** After each item, once its result is durable. Awaited. */
+  onProgress?: (progress: Progress) => unknown;
 }
 
 export interface RunOptions<T> extends ResumableOptions<T> {

@@ -4,7 +4,7 @@ import { HoldfastError } from '../errors.js';
 import type { Claim, Items } from './claims.js';
 import { type ResumableOptions, settleLoop } from './options.js';
 import { pause, retryDelay } from './pause.js';
-import { type ItemEnd, reasonOf } from './progress.js';
+import { Glitch, type ItemEnd, reasonOf } from './progress.js';
 import { Session } from './session.js';
 
 /** One try of one item. It takes exactly one result. */
@@ -15,7 +15,10 @@ export interface Job<T> {
   readonly attempt: number;
   /** Resolves when it is durable: this item never runs again. `output` is passed on to `onProgress`; it is not saved. */
   done(output?: unknown): Promise<void>;
-  /** The job comes again after a while, as long as there are `retries`; then the item is recorded as failed. */
+  /**
+   * The job comes again after a while, as long as there are `retries`; then the item is recorded as failed. After the run
+   * was stopped, or with a `Glitch` as the reason, nothing is recorded, as with `glitch()`.
+   */
   failed(reason: unknown): Promise<void>;
   /** The item is not at fault: nothing is recorded, a later run tries again. */
   glitch(): Promise<void>;
@@ -69,8 +72,10 @@ class Attempt<T> implements Job<T> {
   }
 
   failed(reason: unknown): Promise<void> {
-    const { retries } = this.#session.settings;
-    if (this.attempt > retries) return this.#end({ id: this.id, status: 'failed', reason: reasonOf(reason) });
+    const { isStopped, settings } = this.#session;
+    // Whoever stops in the middle throws something: that says nothing about the item.
+    if (isStopped) return this.glitch();
+    if (this.attempt > settings.retries) return reason instanceof Glitch ? this.glitch() : this.#fail(reason);
     return this.#once(() => {
       this.#mayRetry = true;
       this.#reason = reasonOf(reason);
@@ -80,6 +85,10 @@ class Attempt<T> implements Job<T> {
 
   glitch(): Promise<void> {
     return this.#end({ id: this.id, status: 'outstanding' });
+  }
+
+  #fail(reason: unknown): Promise<void> {
+    return this.#end({ id: this.id, status: 'failed', reason: reasonOf(reason) });
   }
 
   /** Waits for the result, also when the body did not. True when the job is to be tried again now. */

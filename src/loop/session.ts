@@ -21,12 +21,12 @@ export class Session<T> {
     assertItems(items);
     const total = settings.given.total ?? sizeOf(items);
     const state = await LoopState.create(path, { ...settings.state, total });
+    const session = new Session(items, state, settings);
     try {
-      const session = new Session(items, state, settings);
       await session.#begin(items);
       return session;
     } catch (error) {
-      await state.close();
+      await session.close(false);
       throw error;
     }
   }
@@ -70,7 +70,7 @@ export class Session<T> {
     if (end.status === 'outstanding') this.claims.leave(id);
     await this.state.end(id, resultOf(end));
     const progress = this.#tally.note(end);
-    this.settings.given.onProgress?.(progress);
+    await this.settings.given.onProgress?.(progress);
   }
 
   get summary(): LoopSummary {

@@ -34,8 +34,8 @@ export interface LoopStateOptions extends StoreOptions {
 /** Shared by all that have the same file open in this process. */
 interface Index {
   readonly done: Set<string>;
-  /** Begun in this process and not ended. */
-  readonly running: Set<string>;
+  /** Begun in this process and not ended, and by whom. */
+  readonly running: Map<string, LoopState>;
   readonly interrupted: Map<string, Interrupted>;
 }
 
@@ -47,7 +47,7 @@ function indexOf(document: OpenDocument<LoopFile>): Index {
   const state = document.state as LoopFile;
   const index = {
     done: new Set([...state.completed, ...state.failed.map(({ id }) => id)]),
-    running: new Set<string>(),
+    running: new Map<string, LoopState>(),
     interrupted: interruptedIn(state),
   };
   // Begun, ended, and killed before the file was cleared cannot be: both are one change. In a file of others it can.
@@ -76,8 +76,14 @@ export class LoopState implements AsyncDisposable {
     const state = new LoopState(document, total);
     if (heard === null) return state;
     const message = describe(path, heard, state.#index.done.size);
-    log?.(message);
-    onRecovered?.({ path, ...heard, message });
+    try {
+      log?.(message);
+      onRecovered?.({ path, ...heard, message });
+    } catch (error) {
+      // Nobody else could close it.
+      await state.close();
+      throw error;
+    }
     return state;
   }
 
@@ -129,12 +135,12 @@ export class LoopState implements AsyncDisposable {
     }
     if (running.has(id)) throw loopError(`Cannot begin '${id}': it is in progress. End it first.`, id);
     this.#document.update((draft) => {
-      draft.inProgress = listed([...running, id]);
+      draft.inProgress = listed([...running.keys(), id]);
       if (this.#total !== undefined && draft.total !== this.#total) draft.total = this.#total;
       noteAll(draft, interrupted);
       noteTry(draft, id);
     });
-    running.add(id);
+    running.set(id, this);
     interrupted.delete(id);
   }
 
@@ -156,7 +162,7 @@ export class LoopState implements AsyncDisposable {
     if (done.has(id))
       throw loopError(`Cannot end '${id}': it has ended. If saving that failed, flush() tries again.`, id);
     if (!running.has(id) && !interrupted.has(id)) throw loopError(`Cannot end '${id}': it was never begun.`, id);
-    const others = [...running].filter((one) => one !== id);
+    const others = [...running.keys()].filter((one) => one !== id);
     this.#document.update((draft) => {
       if (outcome.kind === 'completed') draft.completed.push(id);
       else if (outcome.kind === 'failed') draft.failed.push({ id, reason: outcome.reason });
@@ -185,7 +191,9 @@ export class LoopState implements AsyncDisposable {
     this.#document.update((draft) => {
       draft.failed = rest;
     });
-    for (const { id } of reopened) this.#index.done.delete(id);
+    // In a file of others an item may be in both lists. What was completed never runs again.
+    const completed = new Set(this.completed);
+    for (const { id } of reopened) if (!completed.has(id)) this.#index.done.delete(id);
   }
 
   /** Resolves when everything up to this call survives a power cut. */
@@ -193,8 +201,9 @@ export class LoopState implements AsyncDisposable {
     return this.#document.flush();
   }
 
-  /** Saves everything, the file too, and lets go. */
+  /** Saves everything, the file too, and lets go. What was begun and not ended is interrupted, for whoever has it open still. */
   close(): Promise<void> {
+    this.#interrupt();
     this.#closing ??= this.#document.close().catch((error) => {
       // Still open, and the caller knows: a second attempt may succeed.
       this.#closing = null;
@@ -205,6 +214,16 @@ export class LoopState implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #interrupt(): void {
+    const { running, interrupted } = this.#index;
+    const noted = interruptedIn(this.#document.state as LoopFile);
+    for (const [id, by] of running) {
+      if (by !== this) continue;
+      running.delete(id);
+      interrupted.set(id, noted.get(id) ?? { id, tries: 1, beganAt: null });
+    }
   }
 }
 

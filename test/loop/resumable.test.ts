@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect, it, vi } from 'vitest';
-import { resumable } from '../../src/loop/index.js';
-import { asOriginal, collect, fast, read, statePath } from './support.js';
+import { Glitch, resumable } from '../../src/loop/index.js';
+import { asOriginal, collect, create, fast, read, statePath } from './support.js';
 
 it('gives every item that is not done, once', async () => {
   const path = statePath();
@@ -97,3 +97,46 @@ it('ends after the job in hand when it is stopped', async () => {
   }
   expect(read(path)).toEqual({ completed: ['a', 'b'], failed: [] });
 });
+
+it('records nothing of a job that failed because it was stopped', async () => {
+  const path = statePath();
+  const stop = new AbortController();
+  for await (const job of resumable(['a', 'b'], path, { ...fast, signal: stop.signal })) {
+    stop.abort();
+    await job.failed(stop.signal.reason);
+  }
+  expect(read(path)).toEqual({ completed: [], failed: [] });
+  expect((await collectIds(path)).sort()).toEqual(['a', 'b']);
+});
+
+it('tries a job that failed by a glitch again, and then records nothing', async () => {
+  const path = statePath();
+  const seen: number[] = [];
+  for await (const job of resumable(['a'], path, { ...fast, retries: 1 })) {
+    seen.push(job.attempt);
+    await job.failed(new Glitch('rate limit'));
+  }
+  expect(seen).toEqual([1, 2]);
+  expect(read(path)).toEqual({ completed: [], failed: [] });
+});
+
+it('gives the job that it left first next time, also where somebody has the state open all the time', async () => {
+  const path = statePath();
+  const state = await create(path);
+  for await (const job of resumable(['a', 'b'], path, fast)) {
+    expect(job.id).toBe('a');
+    break;
+  }
+  expect(state.isRunning('a')).toBe(false);
+  expect(state.interrupted).toEqual([{ id: 'a', tries: 1, beganAt: expect.any(Date) }]);
+  expect(await collectIds(path, ['b', 'a'])).toEqual(['a', 'b']);
+});
+
+async function collectIds(path: string, items = ['a', 'b']): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const job of resumable(items, path, fast)) {
+    ids.push(job.id);
+    await job.done();
+  }
+  return ids;
+}

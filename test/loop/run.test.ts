@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { Glitch, type InterruptedItem, type Progress, runLoop } from '../../src/loop/index.js';
 import { retryDelay } from '../../src/loop/pause.js';
-import { asOriginal, fast, read, statePath } from './support.js';
+import { asOriginal, create, fast, read, statePath } from './support.js';
 
 const names = (n: number) => Array.from({ length: n }, (_, index) => `item-${index}`);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -227,6 +227,37 @@ describe('what was interrupted', () => {
     expect(summary).toMatchObject({ done: 8, skipped: 1, interrupted: 3 });
   });
 
+  it('is not looked for without end', async () => {
+    const path = statePath();
+    writeFileSync(path, asOriginal(before));
+    const endless = {
+      *[Symbol.iterator]() {
+        for (let n = 0; ; n++) yield `item-${n}`;
+      },
+    };
+    const stop = new AbortController();
+    const ran: string[] = [];
+    const work = (item: string) => {
+      if (ran.push(item) === 3) stop.abort();
+    };
+    expect(await runLoop(endless, path, work, { ...fast, signal: stop.signal })).toMatchObject({ done: 3 });
+    expect(ran).toEqual(['item-3', 'item-7', 'item-1']);
+    expect(read(path).attempts).toEqual([{ id: 'gone', tries: 1 }]);
+  });
+
+  it('that no longer comes is forgotten in one go, so that nothing of another loop is ended', async () => {
+    const path = statePath();
+    writeFileSync(path, asOriginal({ completed: [], failed: [], inProgress: ['x', 'y', 'z'] }));
+    const state = await create(path);
+    const first = runLoop([] as string[], path, () => 1, fast);
+    // The other loop begins one as soon as the file says anything new about them.
+    while (state.interrupted.length === 3) await sleep(0);
+    for (const id of ['x', 'y', 'z']) state.begin(id);
+    await first;
+    for (const id of ['x', 'y', 'z']) await state.end(id, { status: 'success' });
+    expect(state.completed).toEqual(['x', 'y', 'z']);
+  });
+
   it('is not told when there is nothing', async () => {
     const onInterrupted = vi.fn();
     const log = vi.fn();
@@ -359,6 +390,40 @@ describe('a run that is stopped', () => {
     kill.mockRestore();
   });
 
+  it('by its signal and then by SIGINT lets that have its way too, and later runs are none the worse', async () => {
+    const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
+    const stop = new AbortController();
+    const work = async () => {
+      stop.abort();
+      process.emit('SIGINT');
+      await sleep(20);
+      expect(kill).not.toHaveBeenCalled();
+    };
+    const summary = await runLoop(names(3), statePath(), work, { ...fast, signal: stop.signal });
+    expect(summary).toMatchObject({ done: 1, stopped: 'signal' });
+    expect(kill).toHaveBeenCalledExactlyOnceWith(process.pid, 'SIGINT');
+    const broken = () => {
+      process.emit('SIGINT');
+      throw new Error('bad listener');
+    };
+    await expect(runLoop(names(3), statePath(), () => 1, { ...fast, onProgress: broken })).rejects.toThrow(/bad/);
+    expect(kill).toHaveBeenCalledTimes(2);
+    kill.mockRestore();
+  });
+
+  it('leaves SIGINT to a program that listens to it, also where the store does not', async () => {
+    const kill = vi.spyOn(process, 'kill').mockReturnValue(true);
+    const mine = vi.fn();
+    process.on('SIGINT', mine);
+    const work = () => void process.emit('SIGINT');
+    const summary = await runLoop(names(2), statePath(), work, { ...fast, exit: { signals: [] } });
+    process.off('SIGINT', mine);
+    expect(summary).toMatchObject({ done: 2, stopped: null });
+    expect(mine).toHaveBeenCalledTimes(2);
+    expect(kill).not.toHaveBeenCalled();
+    kill.mockRestore();
+  });
+
   it('leaves no listener behind', async () => {
     const listeners = process.listenerCount('SIGINT');
     await runLoop(names(2), statePath(), () => expect(process.listenerCount('SIGINT')).toBe(listeners + 2), fast);
@@ -393,6 +458,31 @@ describe('a run that cannot go on', () => {
     };
     await expect(runLoop(names(3), path, () => 1, { ...fast, onProgress })).rejects.toThrow('bad listener');
     expect(read(path).completed).toEqual(['item-0']);
+  });
+
+  it('rejects when a listener to progress rejects, too', async () => {
+    const onProgress = async () => {
+      await sleep(1);
+      throw new Error('bad listener');
+    };
+    await expect(runLoop(names(3), statePath(), () => 1, { ...fast, onProgress })).rejects.toThrow('bad listener');
+  });
+
+  it('leaves nothing behind when what was to be told first throws', async () => {
+    const path = statePath();
+    const bad = () => {
+      throw new Error('bad listener');
+    };
+    writeFileSync(path, asOriginal({ completed: ['a'], failed: [], inProgress: 'b' }));
+    const listeners = process.listenerCount('exit');
+    await expect(runLoop(['a', 'b'], path, () => 1, { ...fast, onRecovered: bad })).rejects.toThrow('bad listener');
+    expect(process.listenerCount('exit')).toBe(listeners);
+    const stop = new AbortController();
+    const removed = vi.spyOn(stop.signal, 'removeEventListener');
+    const options = { ...fast, signal: stop.signal, onInterrupted: bad };
+    await expect(runLoop(['a', 'b'], path, () => 1, options)).rejects.toThrow('bad listener');
+    expect(removed).toHaveBeenCalledWith('abort', expect.any(Function));
+    expect(process.listenerCount('exit')).toBe(listeners);
   });
 
   it.each([

@@ -98,6 +98,14 @@ describe('the file', () => {
 });
 
 describe('items', () => {
+  it('that completed never run again, also when an earlier failure of them is reopened', async () => {
+    const path = statePath();
+    writeFileSync(path, asOriginal({ completed: ['a'], failed: [{ id: 'a', reason: 'at first' }] }));
+    const state = await create(path);
+    state.reopen();
+    expect([state.isDone('a'), state.failed]).toEqual([true, []]);
+  });
+
   it('are outstanding until they completed or failed', async () => {
     const state = await create(statePath());
     const seen = async (id: string, result: LoopResult) => {
