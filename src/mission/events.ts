@@ -6,6 +6,9 @@ const base = { at: z.number() };
 const feature = { ...base, id: z.string(), worker: z.string().optional() };
 const step = { ...feature, step: z.string() };
 
+/** The steps that `done` counts. Not said by what was recorded before it was asked. */
+const counting = { ...base, lifecycle: z.array(z.string()).optional() };
+
 /** Where a feature stands: how many steps of the lifecycle are done. */
 const standing = z.object({ id: z.string(), done: z.number(), payload: z.unknown().optional() });
 
@@ -34,14 +37,14 @@ export const eventSchema = z.discriminatedUnion('type', [
   /** Taken over from files that were the truth before there was a history. */
   z.object({
     type: z.literal('imported'),
-    ...base,
+    ...counting,
     features: z.array(standing),
     validation: z.array(
       z.object({ id: z.string(), ok: z.boolean(), validator: z.string(), evidence: z.unknown().optional() }),
     ),
   }),
   /** History was lost; this is what could be shown to be done. */
-  z.object({ type: z.literal('rebuilt'), ...base, features: z.array(standing), reason: z.string() }),
+  z.object({ type: z.literal('rebuilt'), ...counting, features: z.array(standing), reason: z.string() }),
   /** Somebody says otherwise. Nothing is scheduled until each of these is repaired. */
   z.object({
     type: z.literal('disputed'),
@@ -51,7 +54,15 @@ export const eventSchema = z.discriminatedUnion('type', [
     says: z.string(),
     history: z.string(),
   }),
-  z.object({ type: z.literal('repaired'), ...feature, done: z.number(), reason: z.string() }),
+  z.object({
+    type: z.literal('repaired'),
+    ...feature,
+    ...counting,
+    done: z.number(),
+    reason: z.string(),
+    /** What was said of it is settled, and there is no such feature. */
+    isDropped: z.literal(true).optional(),
+  }),
 ]);
 
 export type MissionEvent = z.output<typeof eventSchema>;

@@ -1,6 +1,6 @@
 // What workers and validators say they did, held against the history.
 
-import { type Disagreement, describe, type MissionState } from './state.js';
+import { type Disagreement, describe, describeCheck, type MissionState } from './state.js';
 
 export interface Handoff {
   id: string;
@@ -30,7 +30,7 @@ function contradiction(handoff: Handoff, state: MissionState): string | null {
     if (known === undefined) return 'not validated';
     // A later validator may have found otherwise: only its own word is held against it.
     if (known.validator !== validator || known.ok === ok) return null;
-    return known.ok ? 'passed' : 'not passed';
+    return describeCheck(known.ok);
   }
   const isDone = feature.done.length >= stepNumber(handoff, state.lifecycle);
   return isDone === ok ? null : state.standingOf(id);
@@ -57,7 +57,7 @@ function stepNumber({ id, step }: Handoff, lifecycle: readonly string[]): number
 
 function saysOf(handoff: Handoff, lifecycle: readonly string[]): string {
   const { validator, ok } = handoff;
-  if (validator !== undefined) return ok ? 'passed' : 'not passed';
+  if (validator !== undefined) return describeCheck(ok);
   const done = stepNumber(handoff, lifecycle);
   return ok ? describe(done, lifecycle) : `${lifecycle[done - 1]} not done`;
 }

@@ -1,7 +1,7 @@
 // The log that a mission is: opened, also when its lines are there and its truth is not.
 
 import { readdirSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { HoldfastError } from '../errors.js';
 import type { Log } from '../log.js';
 import type { Store } from '../store.js';
@@ -22,5 +22,15 @@ export async function openHistory(store: Store, name: string): Promise<Log<Missi
 
 /** Lines of such a history were found, now or earlier. */
 export function hasLostHistory({ directory }: Store, name: string): boolean {
-  return readdirSync(directory).some((file) => file.startsWith(`${name}${LOST}`));
+  const path = join(directory, `${name}${LOST}`);
+  return listIfThere(dirname(path)).some((file) => file.startsWith(basename(path)));
+}
+
+function listIfThere(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }

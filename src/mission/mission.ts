@@ -39,14 +39,12 @@ export class Mission {
   readonly #chronicle: Chronicle;
   readonly #state: MissionState;
   readonly #schema: NonNullable<MissionOptions['schema']>;
-  /** Being done when the last process died, and not started again since. */
-  readonly #interrupted = new Set<string>();
+  #closing: Promise<void> | null = null;
 
   private constructor(chronicle: Chronicle, { schema = {} }: MissionOptions) {
     this.#chronicle = chronicle;
     this.#state = chronicle.state;
     this.#schema = schema;
-    for (const { id, status } of this.#state.features.values()) if (status === 'active') this.#interrupted.add(id);
   }
 
   /** Opens a mission, or begins one. Files that are there without a history are not believed: see `import`, `rebuild`. */
@@ -99,7 +97,7 @@ export class Mission {
     if (this.isRepairing) return [];
     const work: Work[] = [];
     for (const feature of this.#state.features.values()) {
-      const isInterrupted = this.#interrupted.has(feature.id);
+      const isInterrupted = this.#chronicle.interrupted.has(feature.id);
       if (feature.step === null || (feature.status === 'active' && !isInterrupted)) continue;
       const { id, step, attempts, failure, payload } = feature;
       work.push({ id, step, attempts, isInterrupted, failure, payload });
@@ -128,12 +126,12 @@ export class Mission {
     const feature = this.#feature(id);
     this.#assertScheduling();
     if (feature.step === null) throw transitionError(`Cannot start '${id}': it is completed. To do it again: repair.`);
-    if (feature.status === 'active' && !this.#interrupted.has(id))
+    if (feature.status === 'active' && !this.#chronicle.interrupted.has(id))
       throw transitionError(
         `Cannot start '${id}': ${feature.worker ?? 'somebody'} is at it. Fail or complete it first.`,
       );
     const done = this.#chronicle.record({ type: 'started', id, step: feature.step, worker });
-    this.#interrupted.delete(id);
+    this.#chronicle.interrupted.delete(id);
     return done;
   }
 
@@ -200,27 +198,32 @@ export class Mission {
    */
   async resume({ handoffs = [] }: { handoffs?: readonly Handoff[] } = {}): Promise<Resumed> {
     if (this.#chronicle.isLost) throw this.#chronicle.repairError();
-    const found = handoffDisagreements(handoffs, this.#state).filter((one) => this.#chronicle.isNews(one));
-    if (found.length > 0) await this.#chronicle.dispute(found);
+    await this.#chronicle.dispute(handoffDisagreements(handoffs, this.#state));
     if (this.isRepairing) throw this.#chronicle.repairError();
     const completed = [...this.#state.features.values()].filter(({ status }) => status === 'completed').length;
     return { todo: this.next(), completed, notes: [...this.#chronicle.notes] };
   }
 
-  /** Settles what is disputed about a feature: `to` is a step to do next, 'pending' or 'completed'. The only way back. */
+  /**
+   * Settles what is disputed about a feature: `to` is a step to do next, 'pending' or 'completed'. The only way back. Of one
+   * that history does not know, also 'unknown': there is none.
+   */
   async repair(id: string, { to, reason, worker }: { to: string; reason: string; worker?: string }): Promise<void> {
     const { lifecycle } = this.#state;
     if (this.#chronicle.isLost) throw this.#chronicle.repairError();
     if (typeof reason !== 'string' || reason === '')
       throw new TypeError(`Expected \`reason\` to say why '${id}' is changed by hand`);
+    const isKnown = this.#state.features.has(id);
+    if (!isKnown && !this.#state.disputes.has(id)) this.#feature(id);
+    if (!isKnown && to === 'unknown')
+      return this.#chronicle.record({ type: 'repaired', id, done: 0, reason, worker, isDropped: true });
     const done = to === 'completed' ? lifecycle.length : to === 'pending' ? 0 : lifecycle.indexOf(to);
     if (done === -1)
       throw new TypeError(
         `Expected \`to\` to be one of ${[...lifecycle, 'pending', 'completed'].join(', ')}, got ${to}`,
       );
-    if (!this.#state.features.has(id) && !this.#state.disputes.has(id)) this.#feature(id);
-    const recorded = this.#chronicle.record({ type: 'repaired', id, done, reason, worker });
-    this.#interrupted.delete(id);
+    const recorded = this.#chronicle.record({ type: 'repaired', id, done, reason, worker, lifecycle: [...lifecycle] });
+    this.#chronicle.interrupted.delete(id);
     return recorded;
   }
 
@@ -231,18 +234,20 @@ export class Mission {
     const { lifecycle } = this.#state;
     const shown = handoffStandings(handoffs, lifecycle);
     const claimed = standings(this.#chronicle.summaryPath, lifecycle);
-    const ids = new Set([...this.#state.features.keys(), ...claimed.keys(), ...shown.keys()]);
+    const ids = new Set([...claimed.keys(), ...shown.keys()]);
     const features = [...ids].map((id) => {
-      const known = this.#state.features.get(id);
-      return { id, done: Math.max(known?.done.length ?? 0, shown.get(id) ?? 0), payload: known?.payload };
+      // Only the summary has it. Nothing is scheduled by it, and without it nobody would know what there is to do.
+      const payload = claimed.get(id)?.payload;
+      const isRefused = this.#schema.feature?.safeParse(payload).success === false;
+      return { id, done: shown.get(id) ?? 0, payload: isRefused ? undefined : payload };
     });
     const disputed = features.flatMap(({ id, done }): Disagreement[] => {
-      const says = claimed.get(id) ?? 0;
+      const says = claimed.get(id)?.done ?? 0;
       if (says <= done) return [];
       return [{ id, source: 'summary', says: describe(says, lifecycle), history: describe(done, lifecycle) }];
     });
     await this.#chronicle.beginWith([
-      { type: 'rebuilt', features, reason },
+      { type: 'rebuilt', features, reason, lifecycle: [...lifecycle] },
       ...disputed.map((one) => ({ type: 'disputed' as const, ...one })),
     ]);
   }
@@ -251,8 +256,14 @@ export class Mission {
     await this.#chronicle.store.flush({ projected: true });
   }
 
+  /** Another mission of the same directory in this process stays open. */
   close(): Promise<void> {
-    return this.#chronicle.store.close();
+    this.#closing ??= this.#chronicle.store.close().catch((error) => {
+      // Still open, and the caller knows: a second attempt may succeed.
+      this.#closing = null;
+      throw error;
+    });
+    return this.#closing;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -278,7 +289,7 @@ export class Mission {
 
   #activeStep(id: string, what: string): string {
     const { status, step } = this.#feature(id);
-    if (status !== 'active' || step === null || this.#interrupted.has(id))
+    if (status !== 'active' || step === null || this.#chronicle.interrupted.has(id))
       throw transitionError(`Cannot ${what} '${id}': it was not started. It is ${this.#state.standingOf(id)}.`);
     return step;
   }

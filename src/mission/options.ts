@@ -16,6 +16,9 @@ export interface MissionOptions extends StoreOptions {
 
 const DEFAULT_LIFECYCLE = ['implement', 'finalize'] as const;
 
+/** What `repair` takes beside steps. */
+const STANDINGS = ['pending', 'completed', 'unknown'];
+
 const name = z.string().optional();
 const anySchema = z.custom((value) => isSchema(value), 'a zod schema').optional();
 
@@ -31,6 +34,10 @@ const Options = z.object({
 export function assertMissionOptions(options: MissionOptions): void {
   assertOptions(Options, options, 'a mission');
   lifecycleOf(options);
+  const { features, validation, artifacts } = namesOf(options);
+  const documents = [features, validation, ...artifacts];
+  if (new Set(documents).size !== documents.length)
+    throw new TypeError(`Expected \`files\` to have different names, got ${documents.join(', ')}`);
 }
 
 export function lifecycleOf({ lifecycle = DEFAULT_LIFECYCLE }: MissionOptions): readonly string[] {
@@ -38,8 +45,10 @@ export function lifecycleOf({ lifecycle = DEFAULT_LIFECYCLE }: MissionOptions): 
     Array.isArray(lifecycle) &&
     lifecycle.length > 0 &&
     lifecycle.every((step) => typeof step === 'string' && step !== '');
-  if (!isList || new Set(lifecycle).size !== lifecycle.length)
-    throw new TypeError(`Expected \`lifecycle\` to be a list of different steps, got ${JSON.stringify(lifecycle)}`);
+  if (!isList || new Set([...lifecycle, ...STANDINGS]).size !== lifecycle.length + STANDINGS.length)
+    throw new TypeError(
+      `Expected \`lifecycle\` to be a list of different steps, none of them ${STANDINGS.join(' or ')}, got ${JSON.stringify(lifecycle)}`,
+    );
   return lifecycle;
 }
 

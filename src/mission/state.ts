@@ -47,11 +47,19 @@ export interface Disagreement {
   history: string;
 }
 
+interface Counting {
+  type: string;
+  lifecycle?: readonly string[] | undefined;
+  features: readonly { id: string; done: number }[];
+}
+
 export class MissionState {
   readonly features = new Map<string, Feature>();
   readonly validation = new Map<string, Validation>();
   readonly milestones = new Map<string, Milestone>();
   readonly disputes = new Map<string, Disagreement[]>();
+  /** Handoffs that said otherwise and were repaired, until more happens to the feature: they may be shown again. */
+  readonly #settled = new Map<string, Disagreement[]>();
   /** Events folded so far. */
   events = 0;
 
@@ -73,24 +81,26 @@ export class MissionState {
         this.#fail(event);
         return;
       case 'validated':
+        this.#settled.delete(event.id);
         this.#validate(event, event.sessionId ?? null);
         return;
       case 'milestone':
         this.milestones.set(event.name, { name: event.name, features: [...event.features], at: event.at });
         return;
       case 'imported':
+        this.#assertSteps(event);
         for (const { id, done, payload } of event.features) this.#place(id, done, payload);
         for (const one of event.validation) this.#validate({ ...one, at: event.at }, null);
         return;
       case 'rebuilt':
+        this.#assertSteps(event);
         for (const { id, done, payload } of event.features) this.#place(id, done, payload);
         return;
       case 'disputed':
         this.#dispute(event);
         return;
       case 'repaired':
-        this.disputes.delete(event.id);
-        this.#place(event.id, event.done, this.features.get(event.id)?.payload);
+        this.#repair(event);
         return;
       case 'artifact':
       case 'noted':
@@ -112,6 +122,12 @@ export class MissionState {
     }
     for (const event of events) ahead.fold(event);
     return ahead;
+  }
+
+  /** It is neither in dispute nor was it settled. */
+  isNews({ id, source, says }: Disagreement): boolean {
+    const known = [...(this.disputes.get(id) ?? []), ...(this.#settled.get(id) ?? [])];
+    return !known.some((one) => one.source === source && one.says === says);
   }
 
   /** In words, for people and for comparing. */
@@ -137,8 +153,30 @@ export class MissionState {
     });
   }
 
+  #repair(event: EventOf<'repaired'>): void {
+    const { id, done, isDropped } = event;
+    const handoffs = (this.disputes.get(id) ?? []).filter(({ source }) => source === 'handoff');
+    this.#settled.set(id, [...(this.#settled.get(id) ?? []), ...handoffs]);
+    this.disputes.delete(id);
+    if (isDropped) return;
+    this.#assertSteps({ ...event, features: [event] });
+    this.#place(id, done, this.features.get(id)?.payload);
+  }
+
+  /** These count steps. Counted in another lifecycle, work that is done would be done again. */
+  #assertSteps({ type, lifecycle, features }: Counting): void {
+    const wrong = features.find(
+      ({ done }) => lifecycle?.slice(0, done).join('\n') !== this.lifecycle.slice(0, done).join('\n'),
+    );
+    if (lifecycle === undefined || wrong === undefined) return;
+    throw transitionError(
+      `The history says that '${wrong.id}' was ${type} with the steps ${lifecycle.join(', ')}, of which ${wrong.done} are done, and this lifecycle has ${this.lifecycle.join(', ')}. Nothing was touched. Open the mission with the lifecycle it was made with; new steps go at its end.`,
+    );
+  }
+
   #start({ id, worker }: EventOf<'started'>): void {
     const feature = this.#known(id);
+    this.#settled.delete(id);
     feature.status = 'active';
     feature.attempts++;
     feature.worker = worker ?? null;
@@ -188,4 +226,9 @@ export function describe(done: number, lifecycle: readonly string[]): string {
   if (done <= 0) return 'pending';
   if (done >= lifecycle.length) return 'completed';
   return `${lifecycle[done - 1]} done`;
+}
+
+/** What a validator found. */
+export function describeCheck(ok: boolean): string {
+  return ok ? 'passed' : 'not passed';
 }

@@ -9,6 +9,7 @@ import type { Store } from '../store.js';
 import {
   type Disagreement,
   describe,
+  describeCheck,
   type Feature,
   type Milestone,
   type MissionState,
@@ -35,8 +36,8 @@ export interface SummaryNames {
 export interface SummaryHooks {
   /** What was not as it should have been, and what became of it. */
   onNote(note: string): void;
-  /** Somebody changed this file; it is about to be written anew. */
-  onDrift(path: string): void;
+  /** Somebody changed the file of this document; it is about to be written anew. */
+  onDrift(name: string): Promise<void>;
 }
 
 export class Summaries {
@@ -50,8 +51,11 @@ export class Summaries {
 
   /** Opens both and brings them up to the history. */
   static async open(store: Store, names: SummaryNames, state: MissionState, hooks: SummaryHooks): Promise<Summaries> {
-    const features = await openOne<FeaturesFile>(store, names.features, featuresOf(state), hooks);
-    const validation = await openOne<ValidationFile>(store, names.validation, validationOf(state), hooks);
+    const features = await openWhatever<FeaturesFile>(store, names.features, featuresOf(state), hooks);
+    const validation = await openWhatever<ValidationFile>(store, names.validation, validationOf(state), hooks);
+    // Both are open: what one of them says otherwise is an event that the other one counts.
+    bringUp(features, featuresOf(state), hooks);
+    bringUp(validation, validationOf(state), hooks);
     return new Summaries(features, validation);
   }
 
@@ -76,27 +80,22 @@ export class Summaries {
   }
 }
 
-async function openOne<T extends { events: number }>(
-  store: Store,
-  name: string,
-  expected: T,
-  hooks: SummaryHooks,
-): Promise<Document<T>> {
-  const doc = await openWhatever<T>(store, name, expected, hooks);
-  if (JSON.stringify(doc.state) === JSON.stringify(expected)) return doc;
-  hooks.onNote(`${name}.json was rebuilt from the history`);
+function bringUp<T extends { events: number }>(doc: Document<T>, expected: T, hooks: SummaryHooks): void {
+  if (JSON.stringify(doc.state) === JSON.stringify(expected)) return;
+  const isSame = JSON.stringify({ ...doc.state, events: 0 }) === JSON.stringify({ ...expected, events: 0 });
+  if (!isSame) hooks.onNote(`${doc.name}.json was rebuilt from the history`);
   doc.replace(expected);
-  return doc;
 }
 
 /** Not a reason to stop: history is there, and what is replaced is kept. */
 async function openWhatever<T>(store: Store, name: string, initial: T, hooks: SummaryHooks): Promise<Document<T>> {
   try {
-    return await store.doc<T>(name, { initial });
+    // Whatever the store is to do about others: what this one says is not settled by taking it or writing over it.
+    return await store.doc<T>(name, { initial, onDrift: 'refuse' });
   } catch (error) {
     const code = error instanceof HoldfastError ? error.code : null;
     if (code === 'HF_DRIFT') {
-      hooks.onDrift(join(store.directory, `${name}.json`));
+      await hooks.onDrift(name);
       hooks.onNote(`${name}.json was changed by somebody else: it is kept in quarantine and written anew`);
       return store.doc<T>(name, { initial, onDrift: 'restore' });
     }
@@ -112,7 +111,7 @@ async function openWhatever<T>(store: Store, name: string, initial: T, hooks: Su
 /** Saved, and of no events. One that cannot be opened may be anything. */
 export async function isBlank(store: Store, name: string): Promise<boolean> {
   try {
-    const doc = await store.doc<{ events: number }>(name, { initial: { events: 0 } });
+    const doc = await store.doc<{ events: number }>(name, { initial: { events: 0 }, onDrift: 'refuse' });
     return doc.state.events === 0;
   } catch (error) {
     if (error instanceof HoldfastError && (error.code === 'HF_DRIFT' || error.code === 'HF_DAMAGED')) return false;
@@ -121,9 +120,9 @@ export async function isBlank(store: Store, name: string): Promise<boolean> {
 }
 
 /** What a summary that somebody changed says otherwise. One that cannot be read says nothing. */
-export function claimsOf(path: string, state: MissionState): Disagreement[] {
+export function featureClaims(path: string, state: MissionState): Disagreement[] {
   const claims: Disagreement[] = [];
-  for (const [id, done] of standings(path, state.lifecycle)) {
+  for (const [id, { done }] of standings(path, state.lifecycle)) {
     const says = describe(done, state.lifecycle);
     const history = state.standingOf(id);
     if (says !== history) claims.push({ id, source: 'summary', says, history });
@@ -131,17 +130,39 @@ export function claimsOf(path: string, state: MissionState): Disagreement[] {
   return claims;
 }
 
-/** How many steps are done of each feature, as a file of ours or of an earlier project has it. */
-export function standings(path: string, lifecycle: readonly string[]): Map<string, number> {
-  let value: unknown;
+export function validationClaims(path: string, state: MissionState): Disagreement[] {
+  return listOf(read(path)?.assertions).flatMap(({ id, feature: { ok } }): Disagreement[] => {
+    const known = state.validation.get(id);
+    if (typeof ok !== 'boolean' || known?.ok === ok) return [];
+    const history = known === undefined ? 'not validated' : describeCheck(known.ok);
+    return [{ id, source: 'summary', says: describeCheck(ok), history }];
+  });
+}
+
+interface Standing {
+  /** How many steps. */
+  done: number;
+  payload: unknown;
+}
+
+/** What is done of each feature, as a file of ours or of an earlier project has it. */
+export function standings(path: string, lifecycle: readonly string[]): Map<string, Standing> {
+  const value = read(path);
+  const list = listOf(value?.features ?? value);
+  return new Map(
+    list.map(({ id, feature }) => [id, { done: stepsDone(feature, lifecycle), payload: feature.payload }]),
+  );
+}
+
+/** Null for what is not there or no JSON object. */
+function read(path: string): Record<string, unknown> | null {
   try {
-    value = JSON.parse(readFileSync(path, 'utf8'));
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    return typeof value === 'object' ? (value as Record<string, unknown> | null) : null;
   } catch (error) {
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
-  const list = listOf((value as { features?: unknown } | null)?.features ?? value);
-  return new Map(list.map(({ id, feature }) => [id, stepsDone(feature, lifecycle)]));
 }
 
 export function listOf(features: unknown): { id: string; feature: Record<string, unknown> }[] {

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { Mission, type MissionOptions } from '../../src/mission/index.js';
+import { Store } from '../../src/store.js';
 import { folder, json, workersUrl } from '../store/support.js';
 import { run } from '../support/process-child.js';
 
@@ -176,9 +177,12 @@ describe('a mission', () => {
     expect(file(directory, 'synthesis')).toEqual({ value: { order: ['a'] } });
   });
 
-  it.each([[[]], [['a', 'a']], [['']], ['a' as never]])('refuses %j as a lifecycle', async (lifecycle) => {
-    await expect(Mission.open(folder(), { lifecycle })).rejects.toThrow(TypeError);
-  });
+  it.each([[[]], [['a', 'a']], [['']], [['a', 'completed']], ['a' as never]])(
+    'refuses %j as a lifecycle',
+    async (lifecycle) => {
+      await expect(Mission.open(folder(), { lifecycle })).rejects.toThrow(TypeError);
+    },
+  );
 });
 
 describe('disagreement', () => {
@@ -355,5 +359,236 @@ describe('import', () => {
     const schema = { feature: z.object({ title: z.number() }) };
     const refused = Mission.import(folder(), { features }, { ...options, schema });
     await expect(refused).rejects.toMatchObject({ code: 'HF_SCHEMA', message: /payload of 'a'/ });
+  });
+});
+
+describe('a mission that is open twice in a process', () => {
+  it('is one: what one does the other sees, and nothing is begun twice', async () => {
+    const directory = folder();
+    const first = await openMission(directory);
+    await first.add('a');
+    await first.start('a');
+    const second = await openMission(directory);
+    expect(second.next()).toEqual([]);
+    await first.complete('a');
+    await second.start('a');
+    await second.complete('a');
+    expect(first.next()).toEqual([]);
+    await expect(first.start('a')).rejects.toMatchObject({ code: 'HF_TRANSITION' });
+    await first.close();
+    await first.close();
+    await second.add('b');
+    await second.close();
+    const again = await openMission(directory);
+    expect(steps(again)).toEqual(['b implement']);
+    expect(again.features.get('a')?.status).toBe('completed');
+  });
+
+  it('is not opened with other steps or files than it is open with', async () => {
+    const directory = folder();
+    await openMission(directory);
+    await expect(openMission(directory, { lifecycle: ['build'] })).rejects.toThrow(TypeError);
+    await expect(openMission(directory, { files: { features: 'board' } })).rejects.toThrow(TypeError);
+  });
+});
+
+describe('what callers do with their objects later', () => {
+  it('has not happened', async () => {
+    const directory = folder();
+    const mission = await openMission(directory);
+    const payload = { title: 'A', tags: ['x'] };
+    const result = { lines: 3 };
+    await mission.add('a', payload);
+    await mission.start('a');
+    payload.tags.push('y');
+    await mission.complete('a', { result });
+    result.lines = 4;
+    await mission.start('a');
+    expect(mission.features.get('a')).toMatchObject({ payload: { tags: ['x'] }, result: { lines: 3 } });
+    await mission.close();
+    expect(file(directory, 'features').features.a.payload).toEqual({ title: 'A', tags: ['x'] });
+    expect((await openMission(directory)).notes).toEqual([]);
+  });
+});
+
+describe('a disagreement that was settled', () => {
+  it('is not raised again by the same handoffs, until more happens to the feature', async () => {
+    const directory = folder();
+    await someWork(directory);
+    const handoffs = [
+      { id: 'd', ok: true },
+      { id: 'd', ok: true },
+      { id: 'b', step: 'implement', ok: false },
+      { id: 'e', validator: 'v', ok: true },
+      { id: 'typo', ok: true },
+    ];
+    const mission = await openMission(directory);
+    await expect(mission.resume({ handoffs })).rejects.toMatchObject({ code: 'HF_REPAIR_REQUIRED' });
+    expect(mission.disagreements.map(({ id }) => id)).toEqual(['d', 'b', 'e', 'typo']);
+    await mission.repair('d', { to: 'pending', reason: 'there is no branch' });
+    await mission.repair('b', { to: 'completed', reason: 'the second attempt did it' });
+    await mission.repair('e', { to: 'pending', reason: 'the validator meant another' });
+    await expect(mission.repair('a', { to: 'unknown', reason: 'it is known' })).rejects.toThrow(TypeError);
+    await mission.repair('typo', { to: 'unknown', reason: 'there is no such feature' });
+    expect(mission.features.has('typo')).toBe(false);
+    await mission.resume({ handoffs });
+    await mission.close();
+    const again = await openMission(directory);
+    await again.resume({ handoffs });
+    expect(steps(again)).toEqual(STILL);
+    // Now the same words may be about this attempt.
+    await again.start('d');
+    await expect(again.resume({ handoffs })).rejects.toMatchObject({ details: [{ id: 'd', says: 'completed' }] });
+  });
+});
+
+describe('what a summary says that somebody changed', () => {
+  async function edited(): Promise<string> {
+    const directory = folder();
+    await someWork(directory);
+    const features = file(directory, 'features');
+    features.features.e = { ...features.features.e, status: 'completed', done: ['implement', 'finalize'] };
+    writeFileSync(join(directory, 'features.json'), JSON.stringify(features));
+    return directory;
+  }
+
+  it('is on record before the file is written anew', async () => {
+    const directory = await edited();
+    const { doc } = Store.prototype;
+    const spy = vi.spyOn(Store.prototype, 'doc').mockImplementation(async function (this: Store, ...args) {
+      const opened = await doc.apply(this, args);
+      if (args[1].onDrift !== 'restore') return opened as never;
+      await this.flush({ projected: true });
+      throw new Error('killed');
+    });
+    await expect(openMission(directory)).rejects.toThrow('killed');
+    spy.mockRestore();
+    expect(file(directory, 'features').features.e.status).toBe('pending');
+    const mission = await openMission(directory);
+    expect(mission.disagreements).toEqual([{ id: 'e', source: 'summary', says: 'completed', history: 'pending' }]);
+  });
+
+  it.each(['adopt', 'restore'] as const)(
+    'is a disagreement whatever the store does about drift (%s)',
+    async (onDrift) => {
+      const mission = await openMission(await edited(), { onDrift });
+      expect(mission.disagreements).toMatchObject([{ id: 'e', says: 'completed' }]);
+      expect(mission.next()).toEqual([]);
+    },
+  );
+
+  it('is one about validation too', async () => {
+    const directory = folder();
+    await someWork(directory);
+    const found = file(directory, 'validation-state');
+    found.assertions.a.ok = false;
+    found.assertions.b = { id: 'b', ok: true };
+    writeFileSync(join(directory, 'validation-state.json'), JSON.stringify(found));
+    const mission = await openMission(directory);
+    expect(mission.disagreements).toEqual([
+      { id: 'a', source: 'summary', says: 'not passed', history: 'passed' },
+      { id: 'b', source: 'summary', says: 'passed', history: 'not validated' },
+    ]);
+    await mission.flush();
+    expect(file(directory, 'validation-state')).toMatchObject({ assertions: { a: { ok: true } }, events: 20 });
+    expect(file(directory, 'features').events).toBe(20);
+  });
+
+  it('is noted when it happens to an open mission', async () => {
+    const directory = folder();
+    const mission = await openMission(directory);
+    await mission.add('a');
+    await mission.flush();
+    writeFileSync(join(directory, 'features.json'), '{"features":{}}');
+    await mission.start('a');
+    await mission.flush().catch(() => undefined);
+    expect(mission.notes).toEqual([expect.stringMatching(/^features.json was changed/)]);
+  });
+});
+
+describe('a history that is lost', () => {
+  it.each(['logs/history', 'history'])('is missed when nothing but its lines is left (%s)', async (history) => {
+    const directory = folder();
+    const options = { files: { history } };
+    const first = await openMission(directory, options);
+    await first.add('a');
+    await first.close();
+    rmSync(join(directory, '.holdfast'), { recursive: true });
+    for (const name of readdirSync(directory))
+      if (name.includes('.json.') || name.endsWith('.json')) rmSync(join(directory, name));
+    for (const _ of [1, 2]) {
+      const mission = await openMission(directory, options);
+      expect(mission.isRepairing).toBe(true);
+      await mission.close();
+    }
+  });
+
+  it('is missed when nothing but what validators found is left', async () => {
+    const directory = folder();
+    await someWork(directory);
+    for (const name of readdirSync(directory))
+      if (!name.startsWith('validation-state.json')) rmSync(join(directory, name), { recursive: true });
+    expect((await openMission(directory)).isRepairing).toBe(true);
+  });
+
+  it('leaves the payloads in the summary, and they are taken from there', async () => {
+    const directory = folder();
+    await someWork(directory);
+    rmSync(join(directory, '.holdfast'), { recursive: true });
+    const mission = await openMission(directory);
+    await mission.rebuild({ handoffs: ['a', 'b', 'c'].map((id) => ({ id, ok: true })), reason: 'disk' });
+    expect(mission.next()).toMatchObject([
+      { id: 'd', payload: { title: 'd' } },
+      { id: 'e', payload: { title: 'e' } },
+    ]);
+  });
+});
+
+describe('a lifecycle in which what was counted would count as other steps', () => {
+  const other = { lifecycle: ['design', 'implement', 'finalize'] };
+  const features = [{ id: 'a', status: 'completed' }];
+
+  it('is refused after an import, a rebuild and a repair, too', async () => {
+    const refused = { code: 'HF_TRANSITION', message: expect.stringContaining("'a' was ") };
+    const imported = folder();
+    await (await Mission.import(imported, { features }, { workersUrl })).close();
+    await expect(openMission(imported, other)).rejects.toMatchObject(refused);
+    rmSync(join(imported, '.holdfast'), { recursive: true });
+    const lost = await openMission(imported);
+    await lost.rebuild({ handoffs: [{ id: 'a', ok: true }], reason: 'disk' });
+    await lost.close();
+    await expect(openMission(imported, other)).rejects.toMatchObject(refused);
+    const repaired = folder();
+    const mission = await openMission(repaired);
+    await mission.add('a');
+    await mission.repair('a', { to: 'completed', reason: 'done by hand' });
+    await mission.close();
+    await expect(openMission(repaired, other)).rejects.toMatchObject(refused);
+    const longer = await openMission(repaired, { lifecycle: ['implement', 'finalize', 'announce'] });
+    expect(steps(longer)).toEqual(['a announce']);
+  });
+});
+
+describe('what cannot be meant', () => {
+  it.each([
+    [
+      'the same feature twice',
+      [
+        { id: 'a', status: 'completed' },
+        { id: 'a', status: 'pending' },
+      ],
+    ],
+    ['a number as an id', [{ id: 'a' }, { id: 7, status: 'completed' }]],
+    ['something else than a feature', { a: { status: 'pending' }, b: 'completed' }],
+  ])('is refused by import: %s', async (_, features) => {
+    await expect(Mission.import(folder(), { features }, { workersUrl })).rejects.toThrow(TypeError);
+  });
+
+  it.each([
+    { features: 'state', validation: 'state.json' },
+    { artifacts: ['features'] },
+    { artifacts: ['x', 'x.json'] },
+  ])('is one file for two things: %j', async (files) => {
+    await expect(Mission.open(folder(), { files })).rejects.toThrow(TypeError);
   });
 });
