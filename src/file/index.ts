@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import type { z } from 'zod';
 import { assertUsable, fromJson, type Schema, toJson } from './json.js';
 import { enqueue } from './line.js';
-import { copyOf, pathOf, settingsOf, show, type WriteOptions } from './options.js';
+import { assertKnown, copyOf, pathOf, settingsOf, show, type WriteOptions } from './options.js';
 import { setWorkersUrl } from './pool.js';
 import type { RecoveryReport } from './recover.js';
 import type { FileTask, WriteTask } from './task.js';
@@ -46,7 +46,9 @@ export interface ReadOptions {
 export async function readFile(path: FilePath, options?: { encoding?: undefined }): Promise<Buffer>;
 export async function readFile(path: FilePath, options: { encoding: BufferEncoding } | BufferEncoding): Promise<string>;
 export async function readFile(path: FilePath, options: ReadOptions | BufferEncoding = {}): Promise<string | Buffer> {
-  const encoding = typeof options === 'string' ? options : options.encoding;
+  const given: ReadOptions = typeof options === 'string' ? { encoding: options } : options;
+  assertKnown(given, ['encoding']);
+  const { encoding } = given;
   if (encoding !== undefined && !Buffer.isEncoding(encoding)) {
     throw new TypeError(`Expected \`encoding\` to be an encoding that Buffer knows, got ${show(encoding)}`);
   }
@@ -80,7 +82,9 @@ export async function writeJson(path: FilePath, value: unknown, options: WriteJs
 /** What the file holds. The schema decides whether it is right; it does not change it. */
 export async function readJson<S extends Schema>(path: FilePath, options: { schema: S }): Promise<z.input<S>>;
 export async function readJson(path: FilePath, options?: { schema?: undefined }): Promise<unknown>;
-export async function readJson(path: FilePath, { schema }: { schema?: Schema | undefined } = {}): Promise<unknown> {
+export async function readJson(path: FilePath, options: { schema?: Schema | undefined } = {}): Promise<unknown> {
+  assertKnown(options, ['schema']);
+  const { schema } = options;
   const full = pathOf(path);
   if (schema !== undefined) assertUsable(schema, full);
   return fromJson(full, await readBytes(full), schema);
@@ -126,7 +130,11 @@ export interface RecoverOptions {
 }
 
 /** Ends what a crash interrupted in this directory. Every call for a file in it does so, too. */
-export async function recover(directory: FilePath, { takeover = false }: RecoverOptions = {}): Promise<RecoveryReport> {
+export async function recover(directory: FilePath, options: RecoverOptions = {}): Promise<RecoveryReport> {
+  assertKnown(options, ['takeover']);
+  const { takeover = false } = options;
+  if (typeof takeover !== 'boolean')
+    throw new TypeError(`Expected \`takeover\` to be true or false, got ${show(takeover)}`);
   const full = pathOf(directory);
   const { report } = await enqueue({ kind: 'recover', directory: full, takeover }, [full], (real) => {
     return real.map(directoryKey);

@@ -75,6 +75,15 @@ export function settingsOf(
   return settings as Settings;
 }
 
+/** Of calls that read: an option that is not known would mean nothing, and the caller would not hear of it. */
+export function assertKnown(options: unknown, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError(`Expected options to be an object, got ${show(options)}`);
+  const other = Object.keys(options).find((name) => !known.includes(name));
+  if (other !== undefined)
+    throw new TypeError(`Expected an option that is known here (${known.join(', ')}), got \`${other}\``);
+}
+
 /** Absolute from here on: the program may change its directory before the call has its turn. */
 export function pathOf(path: string | URL): string {
   const text = path instanceof URL ? fileURLToPath(path) : path;

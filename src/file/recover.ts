@@ -5,6 +5,7 @@
 //     that led to it is, and whoever got one looks at the pointer again. So who comes late finds nothing to do.
 
 import { join } from 'node:path';
+import { isCode } from '../disk/faults.js';
 import type { LockRecord } from '../disk/lock-record.js';
 import { HoldfastError } from '../errors.js';
 import { Claim } from './claim.js';
@@ -34,6 +35,8 @@ export interface Errand {
   report: RecoveryReport;
   /** True for what may go on beside this one while its owner lives. */
   isCompatible(pointer: Pointer): boolean;
+  /** True for what has nothing to do with this one, and may go on where this process has no right to end it. */
+  isUnrelated(pointer: Pointer): boolean;
   /** Recover also what cannot be proven dead. */
   takeover: boolean;
 }
@@ -49,7 +52,7 @@ const WAIT_STEP_MS = 5;
 /** Resolves when nothing in the directory stands in the way. */
 export async function settle(tools: Tools, errand: Errand): Promise<void> {
   const { disk, liveness } = tools;
-  const { directory, isCompatible } = errand;
+  const { directory, isCompatible, isUnrelated } = errand;
   const deadline = liveness.now() + WAIT_MAX_MS;
   for (;;) {
     const pointer = readPointer(disk, directory);
@@ -57,7 +60,10 @@ export async function settle(tools: Tools, errand: Errand): Promise<void> {
     const verdict = await liveness.judge(homeOf(directory, pointer), pointer.owner);
     const isDead = verdict.kind === 'dead' || (verdict.kind === 'unprovable' && errand.takeover);
     if (isDead) {
-      if (await tryToRecover(tools, errand, pointer)) continue;
+      const outcome = await tryToRecover(tools, errand, pointer);
+      if (outcome.kind === 'done') continue;
+      if (outcome.kind === 'forbidden' && isUnrelated(pointer)) return;
+      if (outcome.kind === 'forbidden') throw outcome.error;
     } else if (isCompatible(pointer)) return;
     else if (verdict.kind === 'unprovable') throw mayBeAtWork(directory, pointer.owner, verdict.why);
     if (liveness.now() > deadline) throw isAtWork(directory, pointer.owner);
@@ -65,12 +71,18 @@ export async function settle(tools: Tools, errand: Errand): Promise<void> {
   }
 }
 
-async function tryToRecover(tools: Tools, errand: Errand, pointer: Pointer): Promise<boolean> {
+type Outcome = { kind: 'done' | 'busy' } | { kind: 'forbidden'; error: Error };
+
+async function tryToRecover(tools: Tools, errand: Errand, pointer: Pointer): Promise<Outcome> {
   try {
-    return await recoverOne(tools, errand, pointer);
+    return { kind: (await recoverOne(tools, errand, pointer)) ? 'done' : 'busy' };
   } catch (error) {
     const state = 'Nothing is lost: the next call here, or `recover`, tries again.';
-    throw fileFault(error, 'Ending an interrupted `writeFiles` in', errand.directory, state);
+    const fault = fileFault(error, 'Ending an interrupted `writeFiles` in', errand.directory, state);
+    // Of another user, or where this one may only read.
+    const isForbidden = isCode(error, 'HF_LOCKED', 'EACCES', 'EPERM', 'EROFS');
+    if (isForbidden) return { kind: 'forbidden', error: fault };
+    throw fault;
   }
 }
 

@@ -7,7 +7,7 @@ import { type ErrorCode, HoldfastError } from '../errors.js';
 import { fileAt } from '../projection/target.js';
 import { fileDisk } from './disk.js';
 import { fileFault } from './faults.js';
-import { readPointer } from './intent.js';
+import { type Pointer, readPointer } from './intent.js';
 import { liveness } from './liveness.js';
 import { emptyReport, type RecoveryReport, settle, type Tools } from './recover.js';
 import { replaceFile } from './replace.js';
@@ -60,7 +60,13 @@ async function run(task: FileTask, tools: Tools, report: RecoveryReport): Promis
       return read(task.path, tools, report);
     case 'recover': {
       const directory = tools.disk.realPath(task.directory);
-      await settle(tools, { directory, report, isCompatible: () => true, takeover: task.takeover });
+      await settle(tools, {
+        directory,
+        report,
+        isCompatible: () => true,
+        isUnrelated: () => false,
+        takeover: task.takeover,
+      });
       sweep(tools, directory);
       return null;
     }
@@ -71,9 +77,9 @@ async function run(task: FileTask, tools: Tools, report: RecoveryReport): Promis
 
 async function write(task: WriteTask, tools: Tools, report: RecoveryReport): Promise<void> {
   const target = locate(tools, task.path, task.dangling);
-  const [directory, name] = [dirname(target), basename(target)];
-  const isCompatible = ({ files }: { files: { name: string }[] }) => !files.some((file) => file.name === name);
-  await settle(tools, { directory, report, isCompatible, takeover: false });
+  const directory = dirname(target);
+  const isUnrelated = isUnrelatedTo(target);
+  await settle(tools, { directory, report, isCompatible: isUnrelated, isUnrelated, takeover: false });
   sweepOnce(tools, directory);
   replaceFile(tools.disk, { ...task, target, bytes: bytesOf(task.data) });
 }
@@ -100,9 +106,15 @@ async function writeAll(
 
 async function read(path: string, tools: Tools, report: RecoveryReport): Promise<Uint8Array> {
   const target = tools.disk.realPath(path);
-  await settle(tools, { directory: dirname(target), report, isCompatible: () => true, takeover: false });
+  const isUnrelated = isUnrelatedTo(target);
+  await settle(tools, { directory: dirname(target), report, isCompatible: () => true, isUnrelated, takeover: false });
   fileAt(tools.disk, target);
   return readFrom(tools.disk, target);
+}
+
+function isUnrelatedTo(target: string): (pointer: Pointer) => boolean {
+  const name = basename(target);
+  return ({ files }) => !files.some((file) => file.name === name);
 }
 
 function locate({ disk }: Tools, path: string, dangling: Dangling): string {

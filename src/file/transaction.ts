@@ -42,6 +42,8 @@ export interface NewFile {
   mode: number;
 }
 
+const no = () => false;
+
 const NONE_CHANGED = 'None of the files was changed.';
 
 export async function replaceFiles(tools: Tools, files: NewFile[], report: RecoveryReport): Promise<void> {
@@ -91,7 +93,7 @@ class Transaction {
       for (const directory of this.#directories) {
         this.#at = directory;
         const pointer = pointerFor(directory, this.#home, this.#id, record, targets);
-        do await settle(tools, { directory, report, isCompatible: () => false, takeover: false });
+        do await settle(tools, { directory, report, isCompatible: no, isUnrelated: no, takeover: false });
         while (!this.#addPointer(directory, writeRecord(this.#disk, directory, pointer, 0o644)));
       }
     } catch (error) {

@@ -223,6 +223,11 @@ export function behaves(how: string): void {
       }
       await expect(writeFile(at('a'), 'x', { encoding: 'latin9' as never })).rejects.toThrow(/encoding/);
       await expect(readFile(at('a'), 'latin9' as never)).rejects.toThrow(TypeError);
+      await expect(readFile(at('a'), { encodng: 'utf8' } as object)).rejects.toThrow(/`encodng`/);
+      await expect(readFile(at('a'), null as never)).rejects.toThrow(/Expected options/);
+      await expect(readJson(at('a'), { shema: z.string() } as object)).rejects.toThrow(/`shema`/);
+      await expect(recover(at(), { takover: true } as object)).rejects.toThrow(/`takover`/);
+      await expect(recover(at(), { takeover: 'yes' } as never)).rejects.toThrow(/`takeover`/);
       await expect(writeFile('', 'x')).rejects.toThrow(TypeError);
       await expect(writeFile('a\0b', 'x')).rejects.toThrow(TypeError);
       await expect(writeFile(at('a'), 7 as never)).rejects.toThrow('Expected `data` to be text or bytes, got 7');

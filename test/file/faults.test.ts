@@ -251,7 +251,7 @@ describe('somebody else', () => {
   it('who is at work there is waited for, and named when it takes too long', async () => {
     const disk = await decided();
     const liveness = { ...newLiveness(), judge: async () => ({ kind: 'alive' }) as const };
-    const errand = { directory: A, report: emptyReport(), takeover: false };
+    const errand = { directory: A, report: emptyReport(), isUnrelated: () => false, takeover: false };
     await settle({ disk, liveness }, { ...errand, isCompatible: () => true });
     const busy = settle({ disk, liveness }, { ...errand, isCompatible: () => false });
     await expect(busy).rejects.toMatchObject({ code: 'HF_LOCKED', message: /Process 1 on host here/ });
@@ -261,7 +261,7 @@ describe('somebody else', () => {
   it('who cannot be proven dead is taken over only when told to', async () => {
     const disk = await decided();
     const liveness = { ...newLiveness(), judge: async () => ({ kind: 'unprovable', why: 'far away' }) as const };
-    const errand = { directory: A, report: emptyReport(), isCompatible: () => false };
+    const errand = { directory: A, report: emptyReport(), isCompatible: () => false, isUnrelated: () => false };
     const refused = settle({ disk, liveness }, { ...errand, takeover: false });
     await expect(refused).rejects.toMatchObject({ code: 'HF_LOCKED', message: /far away.*takeover: true/s });
     await settle({ disk, liveness }, { ...errand, takeover: true });
@@ -282,7 +282,7 @@ describe('somebody else', () => {
       const report = emptyReport();
       await settle(
         { disk, liveness: { ...liveness, judge } },
-        { directory: A, report, isCompatible: () => false, takeover: false },
+        { directory: A, report, isCompatible: () => false, isUnrelated: () => false, takeover: false },
       );
       expect(report).toEqual(emptyReport());
       expect(versionIn(disk)).toBe('new');
@@ -328,7 +328,7 @@ describe('somebody else', () => {
     const id = await otherAtWork(disk, liveness, B);
     await settle(
       { disk, liveness },
-      { directory: A, report: emptyReport(), isCompatible: () => true, takeover: false },
+      { directory: A, report: emptyReport(), isCompatible: () => true, isUnrelated: () => false, takeover: false },
     );
     expect(versionIn(disk)).toBe('new');
     expect(readPointer(disk, B)?.id).toBe(id);
@@ -346,7 +346,10 @@ describe('somebody else', () => {
       return announce(directory);
     };
     const report = emptyReport();
-    await settle({ disk, liveness }, { directory: A, report, isCompatible: () => true, takeover: false });
+    await settle(
+      { disk, liveness },
+      { directory: A, report, isCompatible: () => true, isUnrelated: () => false, takeover: false },
+    );
     expect(readPointer(disk, A)?.id).toBe(id);
     expect(report).toEqual(emptyReport());
   });
@@ -356,10 +359,13 @@ describe('somebody else', () => {
     const liveness = newLiveness();
     const one = settle(
       { disk, liveness },
-      { directory: A, report: emptyReport(), isCompatible: () => false, takeover: false },
+      { directory: A, report: emptyReport(), isCompatible: () => false, isUnrelated: () => false, takeover: false },
     );
     const report = emptyReport();
-    const two = settle({ disk, liveness }, { directory: B, report, isCompatible: () => false, takeover: false });
+    const two = settle(
+      { disk, liveness },
+      { directory: B, report, isCompatible: () => false, isUnrelated: () => false, takeover: false },
+    );
     await Promise.all([one, two]);
     expect(versionIn(disk)).toBe('new');
     expect(tempsIn(disk)).toEqual([]);

@@ -123,7 +123,13 @@ export async function unlessStopped(run: () => Promise<unknown>): Promise<void> 
 /** What a next call in this directory does first. */
 export async function recoverIn(disk: TestDisk, directory: string): Promise<RecoveryReport> {
   const report = emptyReport();
-  await settle(toolsFor(disk), { directory, report, isCompatible: () => true, takeover: false });
+  await settle(toolsFor(disk), {
+    directory,
+    report,
+    isCompatible: () => true,
+    isUnrelated: () => false,
+    takeover: false,
+  });
   return report;
 }
 

@@ -130,6 +130,35 @@ describe.skipIf(noFaults !== null)(because('a process that was killed', noFaults
   });
 });
 
+const noStranger = noFaults ?? noNobody;
+
+describe.skipIf(noStranger !== null)(because('what a process of another user left', noStranger), () => {
+  const call = (name: string, ...names: string[]) => {
+    const data = name === 'writeFile' ? `, 'x'` : '';
+    return asNobody(`${name}(${JSON.stringify(at(...names))}${data})`);
+  };
+
+  it('stands in the way of its own files only', async () => {
+    await (await interrupted('signal=SIGKILL')).ended;
+    writeFileSync(at('b', 'other'), 'old');
+    // Root left it, and nobody may not end it here.
+    expect(call('readFile', 'b', 'other')).toEqual({ done: true });
+    expect(call('readFile', 'b', '1')).toMatchObject({ code: 'HF_IO', cause: 'EACCES' });
+    chmodSync(at('b'), 0o777);
+    expect(call('writeFile', 'b', 'mine')).toEqual({ done: true });
+    // Anybody may have left this.
+    chownSync(at('b', '.holdfast-files'), 1, 1);
+    chmodSync(at('a'), 0o777);
+    expect(call('readFile', 'b', 'other')).toEqual({ done: true });
+    expect(call('writeFile', 'b', 'mine')).toEqual({ done: true });
+    expect(call('writeFile', 'b', '1')).toMatchObject({ code: 'HF_LOCKED' });
+    expect(readFileSync(at('b', '1'), 'utf8')).toBe('old');
+    chownSync(at('b', '.holdfast-files'), 0, 0);
+    expect((await recover(at('b'))).completed.sort()).toEqual([at('a', '1'), at('b', '1')]);
+    expect(readdirSync(at('b'))).toEqual(['1', 'mine', 'other']);
+  });
+});
+
 describe.skipIf(noFaults !== null)(because('a process that is at work', noFaults), () => {
   it('is waited for by those who want the same files, and by nobody else', async () => {
     const other = await interrupted('delay_enter=3000000');
