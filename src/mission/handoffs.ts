@@ -1,5 +1,7 @@
 // What workers and validators say they did, held against the history.
 
+import { z } from 'zod';
+import { assertOptions } from '../misuse.js';
 import { type Disagreement, describe, describeCheck, type MissionState } from './state.js';
 
 export interface Handoff {
@@ -10,6 +12,27 @@ export interface Handoff {
   validator?: string;
   /** It was finished; of a validator: it passed. */
   ok: boolean;
+}
+
+const Handoffs = z.array(
+  z.looseObject({
+    id: z.string(),
+    step: z.string().optional(),
+    validator: z.string().optional(),
+    // Read from somebody's file it may be 'false', which passes for true.
+    ok: z.boolean(),
+  }),
+);
+
+const OPTIONS = {
+  resume: z.strictObject({ handoffs: Handoffs.optional() }),
+  // A reason is for the history, and what it must be is decided there.
+  rebuild: z.strictObject({ handoffs: Handoffs, reason: z.unknown().optional() }),
+};
+
+/** They come from files of workers. One that cannot be read must not pass for one that says nothing. */
+export function assertHandoffs(options: unknown, what: 'resume' | 'rebuild'): void {
+  assertOptions(OPTIONS[what], options, what);
 }
 
 export function handoffDisagreements(handoffs: readonly Handoff[], state: MissionState): Disagreement[] {

@@ -1,8 +1,8 @@
 // Long work in features and steps. The history says what is done; files for people follow it in the same transaction.
 
 import { Chronicle } from './chronicle.js';
-import type { MissionEvent } from './events.js';
-import { type Handoff, handoffDisagreements, handoffStandings } from './handoffs.js';
+import { idsOf, type MissionEvent } from './events.js';
+import { assertHandoffs, type Handoff, handoffDisagreements, handoffStandings } from './handoffs.js';
 import { type ImportSource, importedFrom } from './import.js';
 import { bare, type MissionOptions } from './options.js';
 import { assertFits, transitionError } from './refusals.js';
@@ -108,7 +108,7 @@ export class Mission {
   /** Events, oldest first, straight from disk. */
   async *history({ feature, since = 0 }: { feature?: string; since?: number } = {}): AsyncGenerator<MissionEvent> {
     for await (const event of this.#chronicle.read(since)) {
-      if (feature === undefined || ('id' in event && event.id === feature)) yield event;
+      if (feature === undefined || idsOf(event).includes(feature)) yield event;
     }
   }
 
@@ -196,7 +196,9 @@ export class Mission {
    * Checks history, summaries and handoffs (what workers and validators say they finished) against each other. When they
    * agree: what is still to be done. Otherwise HF_REPAIR_REQUIRED with each disagreement in `details`.
    */
-  async resume({ handoffs = [] }: { handoffs?: readonly Handoff[] } = {}): Promise<Resumed> {
+  async resume(options: { handoffs?: readonly Handoff[] } = {}): Promise<Resumed> {
+    assertHandoffs(options, 'resume');
+    const { handoffs = [] } = options;
     if (this.#chronicle.isLost) throw this.#chronicle.repairError();
     await this.#chronicle.dispute(handoffDisagreements(handoffs, this.#state));
     if (this.isRepairing) throw this.#chronicle.repairError();
@@ -228,7 +230,9 @@ export class Mission {
   }
 
   /** When history is lost: what handoffs can show to be done is done. What only a summary says is disputed. */
-  async rebuild({ handoffs, reason }: { handoffs: readonly Handoff[]; reason: string }): Promise<void> {
+  async rebuild(options: { handoffs: readonly Handoff[]; reason: string }): Promise<void> {
+    assertHandoffs(options, 'rebuild');
+    const { handoffs, reason } = options;
     if (!this.#chronicle.isLost)
       throw transitionError('Nothing to rebuild: the history is there. Use repair for single features.');
     const { lifecycle } = this.#state;

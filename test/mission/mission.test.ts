@@ -350,6 +350,9 @@ describe('import', () => {
     opened.push(mission);
     expect(steps(mission)).toEqual(['b implement']);
     expect(mission.validation.get('a')).toMatchObject({ ok: true, validator: 'imported' });
+    const types = [];
+    for await (const { type } of mission.history({ feature: 'a' })) types.push(type);
+    expect(types).toEqual(['imported']);
     await mission.flush();
     expect(file(directory, 'features').features.a.payload.title).toBe('A');
     expect(existsSync(join(directory, 'features.json.bak1'))).toBe(true);
@@ -570,6 +573,24 @@ describe('a lifecycle in which what was counted would count as other steps', () 
 });
 
 describe('what cannot be meant', () => {
+  it.each([
+    [{ handoff: [] }, /`handoffs?`/],
+    [{ handoffs: [{ id: 'a', ok: true }, { id: 'a' }] }, /`handoffs.1.ok`/],
+    [{ handoffs: [{ id: 'a', ok: 'false' }] }, /`handoffs.0.ok`/],
+    [{ handoffs: [{ id: 7, ok: true }] }, /`handoffs.0.id`/],
+  ])('is refused by resume and rebuild: %j', async (options, message) => {
+    const directory = folder();
+    await someWork(directory);
+    const mission = await openMission(directory);
+    await expect(mission.resume(options as never)).rejects.toThrow(message);
+    await expect(mission.resume(options as never)).rejects.toThrow(TypeError);
+    await mission.close();
+    rmSync(join(directory, '.holdfast'), { recursive: true });
+    const lost = await openMission(directory);
+    await expect(lost.rebuild({ ...options, reason: 'disk' } as never)).rejects.toThrow(message);
+    expect(lost.isRepairing).toBe(true);
+  });
+
   it.each([
     [
       'the same feature twice',
