@@ -6,9 +6,7 @@ import { type ChangedDocument, changesIn } from '../journal/frame-changes.js';
 import { NewestFirst } from '../journal/newest-first.js';
 import { placesOf } from './home.js';
 import { assertLookOptions } from './options.js';
-
-// Captured at import: a program's fake timers must not freeze it.
-const { setImmediate } = globalThis;
+import { Slices } from './slices.js';
 
 export interface HistoryOptions {
   /** Only commits that changed the document or log of this name, and of them only this part. */
@@ -31,9 +29,6 @@ export type HistoryStep =
   /** These commits were durable and cannot be read any more. `verify` says why. */
   | { kind: 'gap'; from: number; to: number };
 
-/** Programs have other things to do than to wait for a long history. */
-const SLICE_MS = 10;
-
 /** Every commit that is kept, newest first. Takes no lock and writes nothing; the store may be in use. */
 export async function* history(path: string, options: HistoryOptions = {}): AsyncGenerator<HistoryStep, void, void> {
   assertLookOptions(options, 'history');
@@ -41,12 +36,9 @@ export async function* history(path: string, options: HistoryOptions = {}): Asyn
   const { since, limit } = checked(options);
   const places = placesOf(path);
   let left = limit;
-  let sliceEndMs = performance.now() + SLICE_MS;
+  const slices = new Slices();
   for (const step of new NewestFirst(readingDisk, places).commits()) {
-    if (performance.now() > sliceEndMs) {
-      await new Promise<void>((resolve) => setImmediate(resolve));
-      sliceEndMs = performance.now() + SLICE_MS;
-    }
+    if (slices.isOver) await slices.next();
     signal?.throwIfAborted();
     if (step.kind === 'gap') {
       const from = typeof since === 'number' ? Math.max(step.from, since + 1) : step.from;

@@ -19,22 +19,30 @@ export interface CommitPlace {
 
 const WINDOW_BYTES = 1024 * 1024;
 
-/** Ends where no more can be read: what is wrong there, or only not written yet, is for the caller to judge. */
+/**
+ * Why it ended. `end`: of the newest tail. `unreadable`: before it; whether something is wrong there, or only not written
+ * yet, is for the caller to judge.
+ */
+export type CommitsEnd = 'end' | 'unreadable';
+
 export function* commitsAfter(
   disk: Disk,
   shelf: Shelf,
   place: CommitPlace,
-): Generator<{ frame: Frame; place: CommitPlace }> {
+): Generator<{ frame: Frame; place: CommitPlace }, CommitsEnd> {
   let at = place;
   for (;;) {
     const owner = shelf.ownerOf(at.seq + 1);
-    if (owner === null) return;
+    if (owner === null) return 'unreadable';
     const { number, path } = owner.tail;
     if (at.number !== number) at = { ...at, number, offset: FILE_HEADER_BYTES };
     const handle = disk.open(path, 'read');
     try {
       for (const found of scan(disk, handle, at.offset, WINDOW_BYTES)) {
-        if (found.kind === 'bad' || found.offset !== at.offset) return;
+        const isAstray = found.kind === 'bad' || found.offset !== at.offset;
+        // On the way to the first commit: what lies before it is not asked for.
+        if (isAstray && at.crc !== null) return 'unreadable';
+        if (found.kind === 'bad') continue;
         const { frame } = found;
         const { kind, seq, prevCrc } = frame.header;
         const offset = found.offset + frame.bytes.length;
@@ -44,7 +52,7 @@ export function* commitsAfter(
           at = { ...at, offset };
           continue;
         }
-        if (!isNext || (at.crc !== null && prevCrc !== at.crc)) return;
+        if (!isNext || (at.crc !== null && prevCrc !== at.crc)) return 'unreadable';
         at = { seq, crc: frame.crc, number, offset };
         yield { frame, place: at };
         if (seq === owner.lastSeq) break;
@@ -54,7 +62,7 @@ export function* commitsAfter(
     } finally {
       disk.close(handle);
     }
-    // The end of the newest tail, or a tail that does not hold all that it should.
-    if (at.seq < owner.lastSeq) return;
+    // Or a tail that does not hold all that it should.
+    if (at.seq < owner.lastSeq) return owner.lastSeq === Number.POSITIVE_INFINITY ? 'end' : 'unreadable';
   }
 }

@@ -1,3 +1,4 @@
+import { readFileSync, renameSync, rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type FollowOptions, follow, type HistoryStep, inspect } from '../../src/inspect/index.js';
 import { all, flip, folder, hiddenFiles, Life, LOOP } from './support.js';
@@ -64,6 +65,42 @@ describe('follow', () => {
       oldest,
     ]);
     life.truth.close();
+  });
+
+  it('passes over what is damaged and says so, and goes on behind it', async () => {
+    const life = new Life();
+    life.make('loop', LOOP);
+    for (let n = 2; n <= 9; n++) life.item(n);
+    life.truth.rotate();
+    for (let n = 10; n <= 12; n++) life.item(n);
+    const [first] = hiddenFiles(life.directory, '.tail') as [string];
+    flip(first, Math.floor(readFileSync(first).indexOf('item-5')));
+    const expected = [1, 2, 3, 4, { kind: 'gap', from: 5, to: 5 }, 6, 7, 8, 9, 10, 11, 12, 13];
+    const { ended } = following(life.directory, expected.length, { since: 0 });
+    await pause();
+    life.item(13);
+    expect(await ended).toEqual(expected);
+    rmSync(first);
+    const gone = following(life.directory, 2, { since: 0 });
+    expect(await gone.ended).toEqual([{ kind: 'gap', from: 1, to: 9 }, 10]);
+    life.truth.close();
+  });
+
+  it('ends when the store is removed, or another one is in its place', async () => {
+    const [one, other] = [new Life(), new Life()];
+    for (const life of [one, other]) {
+      life.make('loop', LOOP);
+      life.truth.close();
+    }
+    const removed = following(one.directory, 1);
+    const replaced = following(other.directory, 1);
+    await pause();
+    rmSync(other.directory, { recursive: true });
+    renameSync(one.directory, other.directory);
+    await Promise.all([
+      expect(removed.ended).rejects.toMatchObject({ code: 'HF_MISSING', message: expect.stringMatching(/any more/) }),
+      expect(replaced.ended).rejects.toMatchObject({ code: 'HF_MISSING', message: expect.stringMatching(/another/) }),
+    ]);
   });
 
   it('ends when it is told to, also while nothing happens, and refuses nonsense', async () => {

@@ -43,13 +43,16 @@ export const log: Command = {
       return `${textOf(step)}\n`;
     };
     if (words.values.follow === true) {
-      await followFrom(path, options, terminal, (step) => terminal.write(take(step)));
+      for await (const step of followed(path, options, terminal.signal)) {
+        terminal.write(take(step));
+        await terminal.drained();
+      }
       return isWhole ? EXIT.sound : EXIT.damaged;
     }
     // A million commits are not a million calls; in a terminal each is shown as it is found.
     let waiting = '';
     let isNothing = options.limit !== 0;
-    for await (const step of untilStopped(history(path, options), terminal)) {
+    for await (const step of untilStopped(path, options, terminal.signal)) {
       isNothing = false;
       waiting += take(step);
       if (waiting.length < BATCH_CHARS && !terminal.isLive) continue;
@@ -86,31 +89,27 @@ function nothingText({ doc, since }: HistoryOptions): string {
   return `No commit ${where}${what}. See holdfast inspect for what there is.`;
 }
 
-/** In order: what is to come cannot be above what was. */
-async function followFrom(
-  path: string,
-  options: HistoryOptions,
-  terminal: Terminal,
-  take: (step: HistoryStep) => void,
-): Promise<void> {
+/** In order: what is to come cannot be above what was. So the first to be shown is looked for, and followed from there. */
+async function* followed(path: string, options: HistoryOptions, signal: AbortSignal): AsyncGenerator<HistoryStep> {
   const limit = options.limit ?? (options.since === undefined ? FOLLOWED_LIMIT : Number.POSITIVE_INFINITY);
-  const before: HistoryStep[] = [];
-  // One more than is shown: what is followed begins behind the newest commit, whatever it changed.
-  let newest = 0;
-  for await (const step of history(path, { limit: 1 })) newest = step.kind === 'commit' ? step.seq : step.to;
-  for await (const step of untilStopped(history(path, { ...options, limit }), terminal))
-    if ((step.kind === 'commit' ? step.seq : step.to) <= newest) before.push(step);
-  before.reverse().forEach(take);
   const { doc } = options;
-  const following = follow(path, { since: newest, signal: terminal.signal, ...(doc !== undefined && { doc }) });
-  for await (const step of following) take(step);
+  let since = 0;
+  for await (const step of history(path, { limit: 1 })) since = step.kind === 'commit' ? step.seq : step.to;
+  for await (const step of untilStopped(path, { ...options, limit }, signal))
+    since = Math.min(since, (step.kind === 'commit' ? step.seq : step.from) - 1);
+  yield* follow(path, { since, signal, ...(doc !== undefined && { doc }) });
 }
 
 /** Ctrl-C: what was shown is shown, and that is that. */
-async function* untilStopped(steps: AsyncIterable<HistoryStep>, { signal }: Terminal): AsyncGenerator<HistoryStep> {
-  for await (const step of steps) {
-    if (signal.aborted) return;
-    yield step;
+async function* untilStopped(
+  path: string,
+  options: HistoryOptions,
+  signal: AbortSignal,
+): AsyncGenerator<HistoryStep, void, void> {
+  try {
+    yield* history(path, { ...options, signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
   }
 }
 
