@@ -44,7 +44,7 @@ export class View {
 
   progress(oracle: Oracle): void {
     if (!this.#redraws) return;
-    const columns = this.#out.columns ?? 80;
+    const columns = this.#out.columns || 80;
     const done = oracle.doneCount;
     const { lost, repeated } = oracle;
     const items = `${done.toLocaleString('en')}/${this.#itemCount.toLocaleString('en')}`;

@@ -9,6 +9,7 @@ import { HoldfastError } from '../errors.js';
 import { type Command, EXIT, parseOptions } from './command.js';
 import { COMMANDS } from './commands/index.js';
 import { helpFor, helpForAll } from './help.js';
+import { suggestion } from './suggest.js';
 import { processTerminal, type Terminal } from './terminal.js';
 
 const DEBUG = '--debug';
@@ -34,15 +35,21 @@ function say(terminal: Terminal, text: string): number {
 function commandOf(name: string): Command {
   const found = COMMANDS.find((command) => command.name === name);
   if (found !== undefined) return found;
-  throw new TypeError(`There is no command '${name}'. See holdfast --help`);
+  const meant = suggestion(
+    name,
+    COMMANDS.map((command) => command.name),
+  );
+  throw new TypeError(`There is no command '${name}'.${meant} See holdfast --help`);
 }
 
 function parse(command: Command, args: string[]) {
   try {
     return parseArgs({ args, options: parseOptions(command), allowPositionals: true });
   } catch (error) {
-    const [what] = (error as Error).message.split(/\.\s/);
-    throw new TypeError(`${what}. See holdfast ${command.name} --help`);
+    const [what = ''] = (error as Error).message.split(/\.\s/);
+    const unknown = /^Unknown option '--([^']+)'/.exec(what)?.[1];
+    const meant = unknown === undefined ? '' : suggestion(unknown, Object.keys(command.options), '--');
+    throw new TypeError(`${what}.${meant} See holdfast ${command.name} --help`);
   }
 }
 
@@ -53,9 +60,16 @@ function version(): string {
 
 /** `2`: this command could not tell, whatever it was asked. */
 function fail(error: unknown, terminal: Terminal, isDebug: boolean): number {
-  if (isDebug) terminal.note(String((error as Error)?.stack ?? error));
-  else terminal.note(`${terminal.paint('red', 'holdfast:')} ${describe(error)}`);
+  if (isDebug) terminal.note(traceOf(error));
+  else terminal.note(`${terminal.paintNote('red', 'holdfast:')} ${describe(error)}`);
   return error instanceof HoldfastError && error.code === 'HF_DAMAGED' ? EXIT.damaged : EXIT.unknown;
+}
+
+/** With what it came from: the message is written for the next step, its causes for finding out. */
+function traceOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const trace = error.stack ?? String(error);
+  return error.cause === undefined ? trace : `${trace}\nCaused by: ${traceOf(error.cause)}`;
 }
 
 function describe(error: unknown): string {

@@ -29,8 +29,10 @@ export class ProgressBar {
     const bar = '█'.repeat(full) + '░'.repeat(BAR_WIDTH - full);
     const rate = shownBytes((bytes / Math.max(1, now - this.#startMs)) * 1000);
     const text = `${bar} ${String(Math.floor(part * 100)).padStart(3)} %  ${shownBytes(bytes)} of ${shownBytes(bytesTotal)}, ${rate}/s`;
-    const room = this.#terminal.columns - text.length - 3;
-    this.#terminal.write(`${CLEAR}${room > 3 ? `${this.#name.slice(0, room)}  ` : ''}${text}`);
+    const { columns } = this.#terminal;
+    const room = columns - text.length - 3;
+    // A line that goes on in the next one could not be drawn over.
+    this.#terminal.write(`${CLEAR}${room > 3 ? `${this.#name.slice(0, room)}  ` : ''}${text.slice(0, columns - 1)}`);
   }
 
   clear(): void {

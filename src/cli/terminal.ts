@@ -4,6 +4,8 @@ import { createInterface, type Interface } from 'node:readline/promises';
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 export type Style = keyof typeof CODES;
+const COLUMNS = 80;
+const ROWS = 24;
 
 export interface Terminal {
   /** A person is looking: things may be redrawn. */
@@ -19,6 +21,8 @@ export interface Terminal {
   /** Beside the answer: progress, warnings. */
   note(text: string): void;
   paint(style: Style, text: string): string;
+  /** As `paint`, for notes: the two may lead to different places. */
+  paintNote(style: Style, text: string): string;
   /** What the person types; null where nobody can be asked. */
   ask(question: string): Promise<string | null>;
   /** Single keys, without Enter, until the returned function is called. Ctrl-C is one of them then. */
@@ -27,15 +31,18 @@ export interface Terminal {
 
 export function processTerminal(signalOf: () => AbortSignal): Terminal {
   const { stdin, stdout, stderr, env } = process;
-  const isLive = stdout.isTTY === true && env.TERM !== 'dumb';
-  const hasColour = isLive && !env.NO_COLOR;
+  const isTerminal = ({ isTTY }: { isTTY?: boolean }) => isTTY === true && env.TERM !== 'dumb';
+  const isLive = isTerminal(stdout);
+  const painter = (hasColour: boolean) => (style: Style, text: string) =>
+    hasColour ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text;
   return {
     isLive,
+    // A terminal that nobody told its size has one of 0 (`script`, serial lines, some containers).
     get columns() {
-      return stdout.columns ?? 80;
+      return stdout.columns || COLUMNS;
     },
     get rows() {
-      return stdout.rows ?? 24;
+      return stdout.rows || ROWS;
     },
     get signal() {
       return signalOf();
@@ -55,7 +62,8 @@ export function processTerminal(signalOf: () => AbortSignal): Terminal {
         signal.addEventListener('abort', done);
       }),
     note: (text) => void stderr.write(`${text}\n`),
-    paint: (style, text) => (hasColour ? `\x1b[${CODES[style]}m${text}\x1b[0m` : text),
+    paint: painter(isLive && !env.NO_COLOR),
+    paintNote: painter(isTerminal(stderr) && !env.NO_COLOR),
     ask: async (question) => {
       if (stdin.isTTY !== true || stdout.isTTY !== true) return null;
       return askIn(createInterface({ input: stdin, output: stdout }), question, signalOf());

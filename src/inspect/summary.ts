@@ -6,7 +6,7 @@ import { type Holder, holderOf } from '../disk/lock.js';
 import { readingDisk } from '../disk/reading-disk.js';
 import { HoldfastError } from '../errors.js';
 import type { DamageReport } from '../journal/damage.js';
-import { logNameOf } from '../journal/log-key.js';
+import { isLogKey, logNameOf } from '../journal/log-key.js';
 import { commitTime } from '../journal/newest-first.js';
 import type { Places } from '../journal/places.js';
 import { StoreReader } from '../journal/reader.js';
@@ -16,8 +16,11 @@ import { type Edition, isOurs, readRecord } from '../projection/record.js';
 import { sha256Of } from '../projection/serialize.js';
 import { placesOf } from './home.js';
 
-/** `behind`: ours, of an earlier version. `changed`: by somebody else, or damaged. */
-export type FileState = 'current' | 'behind' | 'missing' | 'changed';
+/**
+ * `behind`: ours, of an earlier version. `ahead`: ours, of a later version than can be read of a damaged store. `changed`: by
+ * somebody else, or damaged.
+ */
+export type FileState = 'current' | 'behind' | 'ahead' | 'missing' | 'changed';
 
 export interface DocumentSummary {
   name: string;
@@ -61,9 +64,14 @@ export async function inspect(path: string): Promise<Summary> {
   const reader = new StoreReader(places);
   const health = await readHealth(reader);
   const isSound = health.kind === 'sound';
-  const documents = isSound
+  // Of a damaged store, what a salvage would keep.
+  const kept = isSound
     ? [...reader.documents].map(([name, { version }]) => ({ name, version }))
     : health.report.documents.map(({ name, savedVersion: version }) => ({ name, version }));
+  const documents = kept.filter(({ name }) => !isLogKey(name));
+  const logs = isSound
+    ? [...reader.logs].map(([name, { count }]) => ({ name, version: count }))
+    : kept.filter(({ name }) => isLogKey(name));
   let editions = editionsOf(places);
   const lastSeq = isSound ? reader.lastSeq : health.report.soundSeq;
   const time = commitTime(readingDisk, places, lastSeq);
@@ -72,18 +80,17 @@ export async function inspect(path: string): Promise<Summary> {
     owner: await holderOf(places.hidden),
     health,
     documents: documents
-      .filter(({ name }) => !name.startsWith('log:'))
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .map(({ name, version }) => {
-        const found = documentSummary(places, name, version, editions.get(name));
+        const found = documentSummary(places, name, version, editions.get(name), isSound);
         if (found.file !== 'changed') return found;
         // Published since the record was read, perhaps.
         editions = editionsOf(places);
-        return documentSummary(places, name, version, editions.get(name));
+        return documentSummary(places, name, version, editions.get(name), isSound);
       }),
-    logs: [...(isSound ? reader.logs : [])].map(([key, { count }]) => ({
+    logs: logs.map(({ name: key, version: entries }) => ({
       name: logNameOf(key),
-      entries: count,
+      entries,
       path: linesPath(places.directory, logNameOf(key)),
     })),
     last: time === null ? null : { seq: lastSeq, time: new Date(time) },
@@ -108,7 +115,13 @@ function editionsOf(places: Places): ReadonlyMap<string, Edition> {
   return storeId === undefined ? new Map() : readRecord(readingDisk, places, storeId).editions;
 }
 
-function documentSummary(places: Places, name: string, version: number, edition: Edition | undefined): DocumentSummary {
+function documentSummary(
+  places: Places,
+  name: string,
+  version: number,
+  edition: Edition | undefined,
+  isSound: boolean,
+): DocumentSummary {
   const paths = documentPaths(places.directory, name);
   const backups: DocumentSummary['backups'] = [];
   for (let n = 1; n <= BACKUPS_MAX; n++) {
@@ -116,15 +129,18 @@ function documentSummary(places: Places, name: string, version: number, edition:
     if (entry !== null) backups.push({ path: paths.backup(n), bytes: entry.size, time: new Date(entry.mtimeMs) });
   }
   const bytes = readingDisk.entry(paths.main)?.size ?? 0;
-  return { name, version, path: paths.main, file: fileState(paths.main, version, edition), bytes, backups };
+  return { name, version, path: paths.main, file: fileState(paths.main, version, edition, isSound), bytes, backups };
 }
 
-function fileState(path: string, version: number, edition: Edition | undefined): FileState {
+function fileState(path: string, version: number, edition: Edition | undefined, isSound: boolean): FileState {
   const entry = readingDisk.entry(path);
   if (entry === null) return 'missing';
   if (entry.kind === 'directory' || entry.kind === 'other') return 'changed';
   if (!isOurs(edition, sha256Of(readFrom(readingDisk, path)))) return 'changed';
-  return (edition?.version ?? 0) < version ? 'behind' : 'current';
+  const published = edition?.version ?? 0;
+  // A running writer is ahead of what was read of it a moment ago; that is nothing to speak of.
+  if (published > version && !isSound) return 'ahead';
+  return published < version ? 'behind' : 'current';
 }
 
 function generationsOf(places: Places): Generation[] {

@@ -1,7 +1,6 @@
 // Is what was saved still there, every byte of it? Reads everything once and holds none of it: memory does not grow with
 // the store, but for a document whose file does not agree with the record.
 
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readingDisk } from '../disk/reading-disk.js';
 import { checkTruth, type TruthVerdict, truthBytes } from '../journal/check-truth.js';
@@ -9,6 +8,7 @@ import type { Finding, Pause } from '../journal/findings.js';
 import { onlyFileOf, type Places } from '../journal/places.js';
 import { checkFiles, type FilesVerdict, publishedBytes } from '../projection/check-files.js';
 import { Follower } from '../projection/follower.js';
+import { jsonFiles } from '../projection/json-files.js';
 import { placesOf } from './home.js';
 import { assertLookOptions } from './options.js';
 
@@ -128,12 +128,18 @@ async function published(
   return run(checkFiles({ disk: readingDisk, places, storeId, hasFiles, truth }), step.take);
 }
 
-/** With links in it, which may lead to one. */
+/** Or a link, or a closed folder, with one behind it. */
 function hasJsonFiles(directory: string): boolean {
   const file = onlyFileOf(directory);
   if (file !== null) return readingDisk.entry(file) !== null;
-  const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
-  return files.some((name) => name.endsWith('.json'));
+  return jsonFiles({ entries }, directory).next().done !== true;
+}
+
+function entries(folder: string) {
+  return readingDisk.list(folder).map((name) => ({
+    name,
+    kind: readingDisk.entry(join(folder, name))?.kind ?? ('other' as const),
+  }));
 }
 
 function verdictOf({ directory }: Places, truth: TruthVerdict, files: FilesVerdict, bytes: number): Verdict {

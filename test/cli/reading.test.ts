@@ -117,6 +117,12 @@ describe('in a pipe', () => {
     const failing: [string[], RegExp][] = [
       [['log'], /^holdfast: Expected DIR, got no DIR/],
       [['log', directory, '--limit', 'x'], /^holdfast: Expected --limit to be a number, got 'x'/],
+      [['lgo', directory], /^holdfast: There is no command 'lgo'\. Did you mean log\? See holdfast --help/],
+      [['frobnicate'], /^holdfast: There is no command 'frobnicate'\. See holdfast --help/],
+      [
+        ['log', directory, '--limt', '3'],
+        /^holdfast: Unknown option '--limt'\. Did you mean --limit\? See holdfast log/,
+      ],
       [['log', directory, '--nonsense'], /^holdfast: Unknown option '--nonsense'\. See holdfast log --help/],
       [['show', directory], /^holdfast: Expected `doc` to be a document of .*: features\/upload, loop\./],
       [
@@ -167,7 +173,9 @@ describe('in a pipe', () => {
     writeFileSync(join(directory, 'loop.json'), '{"completed":[]}');
     const edited = holdfast(['verify', directory]);
     expect(edited.code).toBe(1);
-    expect(edited.out).toMatch(/edited\? +.*loop\.json holds other data.*\n {2}next: npx holdfast adopt /);
+    expect(edited.out).toMatch(
+      /edited\? +.*loop\.json holds other data.*\n {2}next: npx holdfast adopt \S+ loop keeps/,
+    );
     flip(hiddenFiles(directory, '.tail')[0] as string, 400);
     const damaged = holdfast(['verify', directory, folder()]);
     expect(damaged.code).toBe(1);
@@ -183,6 +191,14 @@ describe('in a pipe', () => {
     expect(inspected.out).toMatch(/health +damaged: whole up to commit \d+, \d+ commits? lost\n/);
   });
 
+  it('inspect shows of a damaged store what is left, and which file has more', async () => {
+    const directory = await saved();
+    flip(hiddenFiles(directory, '.tail')[0] as string, 400);
+    const { out } = holdfast(['inspect', directory]);
+    expect(out).toMatch(/\nloop +\d .* ahead +3\n/);
+    expect(out).toMatch(/\nLOG +ENTRIES\nevents +\d\n$/);
+  });
+
   it('verify needs no memory for a store that is larger than its heap', () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
@@ -191,6 +207,35 @@ describe('in a pipe', () => {
     );
     expect([status, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/ {2}sound\n.* 100 MiB in/);
+  });
+
+  it('log --follow needs no memory for a history that is larger than its heap', async () => {
+    const args = ['--max-old-space-size=32', CLI, 'log', largeStore(100), '--follow', '--since', '0'];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+      if (/^ +101 /m.test(text)) child.kill('SIGINT');
+    });
+    const [code] = await once(child, 'close');
+    expect([code, text.split('\n').length]).toEqual([0, 102]);
+  });
+
+  it('Ctrl-C ends log while nothing that it reads is what was asked for', async () => {
+    // Each window of 100 MiB takes its time.
+    const slow = `import fs, { writeSync } from 'node:fs'; import { syncBuiltinESMExports } from 'node:module';
+      const { readSync } = fs; const bed = new Int32Array(new SharedArrayBuffer(4));
+      fs.readSync = (...all) => { writeSync(1, 'reads'); Atomics.wait(bed, 0, 0, 400); return readSync(...all); };
+      syncBuiltinESMExports();`;
+    const args = ['--import', `data:text/javascript,${slow}`, CLI, 'log', largeStore(100), '--doc', 'nobody'];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    let windows = 0;
+    child.stdout.on('data', () => {
+      if (++windows === 12) child.kill('SIGINT');
+    });
+    const [code] = await once(child, 'exit');
+    expect(code).toBe(0);
+    expect(windows).toBeLessThan(50);
   });
 
   it('ends quietly when whoever reads has seen enough', async () => {
@@ -410,6 +455,29 @@ describe.skipIf(!hasTmux)(`in a terminal${WITHOUT_TMUX}`, () => {
     terminal.press('C-c');
     await terminal.until('code 0');
     expect(terminal.isRestored).toBe(true);
+  });
+
+  it('colours what is said beside the answer where that is a terminal, too', async () => {
+    const directory = folder();
+    const terminal = new Terminal(directory);
+    terminal.run('inspect', 'nowhere');
+    await terminal.until('code 2');
+    expect(terminal.screen({ escapes: true })).toContain(`${ESCAPE}[31mholdfast:${ESCAPE}[`);
+    await terminal.clear();
+    terminal.run('inspect', 'nowhere', '2>', 'errors.txt');
+    await terminal.until('code 2');
+    expect(readFileSync(join(directory, 'errors.txt'), 'utf8')).toMatch(/^holdfast: nowhere holds no store/);
+  });
+
+  it('shows how far a check is, in a narrow window on one line, too', async () => {
+    const terminal = new Terminal(largeStore(50));
+    terminal.enter('stty cols 30');
+    await terminal.clear();
+    terminal.run('verify', '.');
+    const during = await terminal.until(/█|code 0/);
+    const after = await terminal.until('code 0');
+    expect(after).not.toContain('█');
+    for (const line of during.split('\n').filter((one) => one.includes('░'))) expect(line.length).toBeLessThan(30);
   });
 
   it('shows how far a check is, and takes the bar away', async () => {

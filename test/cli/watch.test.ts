@@ -97,4 +97,14 @@ describe.skipIf(!hasTmux)(`in a terminal${WITHOUT_TMUX}`, () => {
     terminal.type('q');
     await terminal.until('code 0');
   });
+
+  it('a terminal that does not know its size gets a page all the same', async () => {
+    const directory = await makeStore();
+    const terminal = new Terminal(join(directory, '..'));
+    terminal.enter('stty rows 0 cols 0');
+    terminal.run('watch', '.agent');
+    await terminal.until('last changes');
+    terminal.type('q');
+    await terminal.until('code 0');
+  });
 });

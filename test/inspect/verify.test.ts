@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { readingDisk } from '../../src/disk/reading-disk.js';
 import { type Verdict, verify } from '../../src/inspect/index.js';
 import { openDoc } from '../../src/open-doc.js';
 import { openStore, workersUrl } from '../store/support.js';
@@ -95,6 +96,21 @@ describe('verify', () => {
       /^harmless .*tail has a torn end.*\nharmless .*loop\.json holds the same data.*\nharmless .*bak1 is none of the versions/,
     );
     expect(verdict.verdict).toBe('sound');
+  });
+
+  it('a folder beside the documents that is closed to it is none of its business', async () => {
+    const directory = folder();
+    await saved(directory);
+    mkdirSync(join(directory, 'lost+found'));
+    rmSync(join(directory, '.holdfast/projections'));
+    const { list } = readingDisk;
+    const closed = vi.spyOn(readingDisk, 'list').mockImplementation((path) => {
+      if (path.endsWith('lost+found')) throw Object.assign(new Error('EACCES'), { code: 'EACCES' });
+      return list(path);
+    });
+    const { verdict } = await verify(directory);
+    closed.mockRestore();
+    expect(verdict).toBe('sound');
   });
 
   it('checks the files of logs, and knows whether the entries are elsewhere', async () => {

@@ -78,6 +78,7 @@ function show(summary: Summary, terminal: Terminal): void {
 const STYLES: Record<Summary['documents'][number]['file'], Style> = {
   current: 'green',
   behind: 'dim',
+  ahead: 'yellow',
   missing: 'yellow',
   changed: 'red',
 };

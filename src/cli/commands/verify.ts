@@ -1,5 +1,6 @@
 // `holdfast verify`: is every byte as it was written? The exit code is for scripts.
 
+import { relative, sep } from 'node:path';
 import { commandLine } from '../../command-line.js';
 import { type Verdict, verify } from '../../inspect/verify.js';
 import type { Effect, Finding } from '../../journal/findings.js';
@@ -47,7 +48,7 @@ async function verifyOne(path: string, isJson: boolean, isOnly: boolean, termina
     // The others are still to be looked at.
     const { code, message } = error as { code?: string; message: string };
     if (isJson) terminal.line(JSON.stringify({ directory: path, verdict: 'unknown', error: { code, message } }));
-    else terminal.note(`${shownPath(path)}  ${terminal.paint('yellow', 'could not tell')}: ${message}`);
+    else terminal.note(`${shownPath(path)}  ${terminal.paintNote('yellow', 'could not tell')}: ${message}`);
     return EXIT.unknown;
   }
 }
@@ -102,8 +103,18 @@ function nextStep(home: string, findings: readonly Finding[], isOpenable: boolea
   const has = (effect: Effect) => findings.some((finding) => finding.effect === effect);
   const line = (command: string, ...words: string[]) => commandLine(command, shownPath(home), ...words);
   if (!isOpenable) return `restore the files from a backup, or see what can be saved: ${line('repair')}`;
-  if (has('choice')) return `${line('adopt', 'DOC')} keeps the edit; ${line('restore', 'DOC', '--to saved')} undoes it`;
+  if (has('choice')) {
+    const name = editedIn(home, findings);
+    return `${line('adopt', name)} keeps the edit; ${line('restore', name, '--to saved')} undoes it`;
+  }
   if (has('lost')) return 'restore the file from a backup; everything else can be read';
   if (has('spare') || has('file')) return `${line('repair')} mends what can be mended, and so does the next opening`;
   return null;
+}
+
+/** Of several, or where a link leads elsewhere, a person puts the name in. */
+function editedIn(home: string, findings: readonly Finding[]): string {
+  const [edited, another] = findings.filter(({ effect }) => effect === 'choice');
+  const name = relative(home, edited?.file ?? '').replace(/\.json$/, '');
+  return another !== undefined || name.startsWith('..') ? 'DOC' : name.split(sep).join('/');
 }
