@@ -12,8 +12,9 @@ import type { Places } from '../journal/places.js';
 import { StoreReader } from '../journal/reader.js';
 import { survey } from '../journal/survey.js';
 import { BACKUPS_MAX, documentPaths, linesPath } from '../projection/names.js';
-import { type Edition, isOurs, readRecord } from '../projection/record.js';
+import { type Edition, isOurs } from '../projection/record.js';
 import { sha256Of } from '../projection/serialize.js';
+import { editionsOf } from './editions.js';
 import { placesOf } from './home.js';
 
 /**
@@ -108,11 +109,6 @@ async function readHealth(reader: StoreReader): Promise<Summary['health']> {
     if (!(error instanceof HoldfastError) || error.code !== 'HF_DAMAGED') throw error;
     return { kind: 'damaged', report: error.details as DamageReport };
   }
-}
-
-function editionsOf(places: Places): ReadonlyMap<string, Edition> {
-  const storeId = survey(readingDisk, places).find(({ header }) => header !== null)?.header?.storeId;
-  return storeId === undefined ? new Map() : readRecord(readingDisk, places, storeId).editions;
 }
 
 function documentSummary(

@@ -1,14 +1,15 @@
 // Is what was saved still there, every byte of it? Reads everything once and holds none of it: memory does not grow with
 // the store, but for a document whose file does not agree with the record.
 
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { readingDisk } from '../disk/reading-disk.js';
 import { checkTruth, type TruthVerdict, truthBytes } from '../journal/check-truth.js';
 import type { Finding, Pause } from '../journal/findings.js';
 import { onlyFileOf, type Places } from '../journal/places.js';
 import { checkFiles, type FilesVerdict, publishedBytes } from '../projection/check-files.js';
 import { Follower } from '../projection/follower.js';
-import { jsonFiles } from '../projection/json-files.js';
+import { documentNameOf, jsonFiles } from '../projection/json-files.js';
+import { editionsOf } from './editions.js';
 import { placesOf } from './home.js';
 import { assertLookOptions } from './options.js';
 
@@ -54,7 +55,7 @@ export async function verify(path: string, options: VerifyOptions = {}): Promise
   for (let attempt = 1; ; attempt++) {
     const before = listing(places);
     step.begin(truthBytes(readingDisk, places));
-    const truth = await run(checkTruth(readingDisk, places), step.take);
+    const truth = await run(checkTruth(readingDisk, places, unrecorded(places)), step.take);
     const isRefused = truth.findings.some(({ effect }) => effect === 'refused');
     // A verdict counts only if no file came or went while it was reached.
     if (isRefused && attempt < ATTEMPTS_MAX && listing(places) !== before) {
@@ -113,7 +114,7 @@ async function run<R>(check: Generator<Pause, R>, take: (pause: Pause) => Promis
 /** Files are held against a truth that is whole; without one nobody can say what they should be. */
 async function published(
   places: Places,
-  { storeId, lastSeq }: TruthVerdict,
+  { storeId, lastSeq, named }: TruthVerdict,
   isRefused: boolean,
   step: Stepper,
 ): Promise<FilesVerdict> {
@@ -125,7 +126,19 @@ async function published(
     return follower.documents;
   };
   const hasFiles = () => hasJsonFiles(places.directory);
-  return run(checkFiles({ disk: readingDisk, places, storeId, hasFiles, truth }), step.take);
+  return run(checkFiles({ disk: readingDisk, places, storeId, named, hasFiles, truth }), step.take);
+}
+
+/** Documents have files here that the record does not tell of: after a salvage, or where it has rotted. */
+function unrecorded(places: Places): Set<string> {
+  const { directory } = places;
+  const editions = editionsOf(places);
+  const file = onlyFileOf(directory);
+  const names =
+    file === null
+      ? [...jsonFiles({ entries }, directory)].map(({ path }) => documentNameOf(directory, path))
+      : [basename(file)];
+  return new Set(names.filter((name) => !editions.has(name)));
 }
 
 /** Or a link, or a closed folder, with one behind it. */

@@ -52,15 +52,19 @@ export class TailCheck {
   #spot: Spot | null = null;
   /** The checksums of the commits that somebody names. */
   readonly links = new Map<number, number>();
+  /** Those of the names asked for that commits are about. */
+  readonly named = new Set<string>();
+  readonly #names: ReadonlySet<string>;
   durableSeq = 0;
   commits = 0;
   bytes = 0;
 
-  /** `named`: commits whose checksums are wanted. */
-  constructor(disk: Disk, tails: readonly Shelved[], named: Iterable<number>) {
+  /** `seqs`: commits whose checksums are wanted. `names`: documents that are looked for; without any, tables are not read. */
+  constructor(disk: Disk, tails: readonly Shelved[], seqs: Iterable<number>, names: ReadonlySet<string>) {
     this.#disk = disk;
+    this.#names = names;
     this.#tails = tails;
-    for (const seq of named) this.links.set(seq, Number.NaN);
+    for (const seq of seqs) this.links.set(seq, Number.NaN);
     for (const { header } of tails) this.durableSeq = Math.max(this.durableSeq, header.prevSeq, header.pinned);
   }
 
@@ -196,6 +200,8 @@ export class TailCheck {
     at.seq = seq;
     at.crc = crc;
     this.commits++;
+    if (this.named.size < this.#names.size)
+      for (const { name } of stream.documents) if (this.#names.has(name)) this.named.add(name);
     if (this.links.has(seq)) this.links.set(seq, crc);
   }
 

@@ -26,6 +26,8 @@ export interface TruthVerdict {
   durableSeq: number;
   commits: number;
   files: number;
+  /** Those of the names asked for that commits or bases are about, also when the document was removed later. */
+  named: ReadonlySet<string>;
 }
 
 /** What there is to read, in bytes. */
@@ -34,11 +36,16 @@ export function truthBytes(disk: Disk, places: Places): number {
   return paths.reduce((bytes, path) => bytes + (disk.entry(path)?.size ?? 0), 0);
 }
 
-export function* checkTruth(disk: Disk, places: Places): Generator<Pause, TruthVerdict> {
+/** `names`: of documents that may be in it. */
+export function* checkTruth(
+  disk: Disk,
+  places: Places,
+  names: ReadonlySet<string> = new Set(),
+): Generator<Pause, TruthVerdict> {
   // Witnesses before what they witness.
   const highWater = readHighWater(disk, places);
   const published = durableWitness(disk, places);
-  return yield* new TruthCheck(disk, places, highWater, published).run();
+  return yield* new TruthCheck(disk, places, highWater, published, names).run();
 }
 
 class TruthCheck {
@@ -51,8 +58,11 @@ class TruthCheck {
   readonly #bases: Shelved[];
   readonly #findings: Finding[] = [];
   readonly #storeId: Buffer | null;
+  readonly #names: ReadonlySet<string>;
+  readonly #named = new Set<string>();
 
-  constructor(disk: Disk, places: Places, highWater: HighWater | null, published: number) {
+  constructor(disk: Disk, places: Places, highWater: HighWater | null, published: number, names: ReadonlySet<string>) {
+    this.#names = names;
     this.#disk = disk;
     this.#places = places;
     this.#highWater = highWater;
@@ -71,8 +81,9 @@ class TruthCheck {
     this.#checkStoreIds();
     const start = yield* this.#chooseBase();
     const named = [...this.#bases.map(({ header }) => header.prevSeq), this.#highWater?.seq ?? 0];
-    const tails = new TailCheck(this.#disk, this.#tails, named);
+    const tails = new TailCheck(this.#disk, this.#tails, named, this.#names);
     yield* tails.run();
+    for (const name of tails.named) this.#named.add(name);
     const segments = yield* this.#checkLogs();
     const durableSeq = this.#durableSeq(tails, segments);
     this.#findings.push(...tails.conclude(start, durableSeq));
@@ -89,6 +100,7 @@ class TruthCheck {
       durableSeq,
       commits: tails.commits,
       files: this.#files.length,
+      named: this.#named,
     };
   }
 
@@ -110,6 +122,7 @@ class TruthCheck {
     for (const base of this.#bases) {
       const verdict = yield* this.#checkBase(base);
       if (verdict === null) continue;
+      for (const name of verdict.names) if (this.#names.has(name)) this.#named.add(name);
       if (verdict.problem === null) start ??= base.header.prevSeq;
       else problems.push({ path: base.path, problem: verdict.problem });
     }

@@ -1,12 +1,12 @@
 // Files where a document's would be, that nothing is saved of and that cannot be read: what a crash of another program
 // leaves. Whole ones are left alone, the program may take them over.
 
-import { basename, relative, sep } from 'node:path';
+import { basename } from 'node:path';
 import { isContainer } from '../change/plain.js';
 import { readingDisk } from '../disk/reading-disk.js';
 import { onlyFileOf, type Places } from '../journal/places.js';
 import { importCandidate } from '../projection/inspect.js';
-import { jsonFiles } from '../projection/json-files.js';
+import { documentNameOf, jsonFiles } from '../projection/json-files.js';
 import { realGround } from '../real-ground.js';
 
 export interface Unreadable {
@@ -31,7 +31,7 @@ function* namesBeside({ directory }: Places, saved: ReadonlySet<string>): Genera
   const file = onlyFileOf(directory);
   if (file === null) {
     for (const { path, kind } of jsonFiles(realGround, directory))
-      if (kind === 'file') yield relative(directory, path).split(sep).join('/').slice(0, -'.json'.length);
+      if (kind === 'file') yield documentNameOf(directory, path);
     return;
   }
   // The folder around a single document is not the store's. Moved together with it, the document keeps its old name.

@@ -22,6 +22,8 @@ export interface FilesStart {
   disk: PublicDisk;
   places: Places;
   storeId: Buffer;
+  /** Documents of the truth that the record may not know, and that have a file. */
+  named: ReadonlySet<string>;
   /** Whether there is any file that could be a document's. */
   hasFiles(): boolean;
   /** Documents as truth has them: costly, and asked for only where the record cannot tell. */
@@ -41,7 +43,7 @@ export function* checkFiles(start: FilesStart): Generator<Pause, FilesVerdict> {
   const { disk, places, storeId, truth } = start;
   const findings = yield* checkRecord(disk, places);
   const { editions } = readRecord(disk, places, storeId);
-  const names = new Set(editions.keys());
+  const names = new Set([...editions.keys(), ...start.named]);
   // With entries lost, files may be there that it does not tell of.
   const isWhole = findings.length === 0 && disk.entry(recordPath(places)) !== null;
   if (!isWhole && start.hasFiles()) for (const name of truth().keys()) names.add(name);
@@ -166,6 +168,8 @@ function judgeFile({ disk, places, truth }: FilesStart, name: string, edition: E
     case 'unparseable':
       return { effect: 'file', file, what: `is no JSON (${found.reason}): the next open writes it anew` };
     case 'foreign':
+      // The file that the state was taken from: it is about to be written anew, with what a schema added.
+      if (found.sha256 === document.adopted) return null;
       return { effect: 'choice', file, what: 'holds other data than was saved: it was edited, or has rotted' };
     default:
       return found satisfies never;

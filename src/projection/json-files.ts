@@ -1,6 +1,6 @@
 // The JSON files in the directory of a store, whoever wrote them.
 
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import type { Entry } from '../disk/disk.js';
 import { codeOf } from '../disk/faults.js';
 import type { Ground } from '../ground.js';
@@ -20,6 +20,11 @@ export function* jsonFiles(ground: Pick<Ground, 'entries'>, directory: string): 
     } else if (kind === 'unlisted') yield { path, kind: 'folder' };
     else if (kind !== 'other' && name.endsWith('.json')) yield { path, kind };
   }
+}
+
+/** The name of the document whose file this would be. */
+export function documentNameOf(directory: string, path: string): string {
+  return relative(directory, path).split(sep).join('/').slice(0, -'.json'.length);
 }
 
 /** One folder that is closed to us (`lost+found`) must not hide all others. */

@@ -1,12 +1,11 @@
 // What there is to say of each document's file, for whoever looks at the store as a whole. Reads only, and whatever cannot
 // be read has a status too: it hides nothing else.
 
-import { relative, sep } from 'node:path';
 import type { PublicDisk } from '../disk/disk.js';
 import { codeOf } from '../disk/faults.js';
 import { readFrom } from '../disk/files.js';
 import type { Ground } from '../ground.js';
-import { jsonFiles } from './json-files.js';
+import { documentNameOf, jsonFiles } from './json-files.js';
 import type { Edition } from './record.js';
 import { parse, type Text } from './serialize.js';
 import { fileAt, judgeLive, targetOf } from './target.js';
@@ -47,7 +46,7 @@ export function statusOf(disk: PublicDisk, path: string, { edition, expected, ad
 
 export function* unmanagedFiles(ground: Ground, directory: string, known: ReadonlySet<string>) {
   for (const { path, kind } of jsonFiles(ground, directory)) {
-    const name = relative(directory, path).split(sep).join('/').slice(0, -'.json'.length);
+    const name = documentNameOf(directory, path);
     if (known.has(name)) continue;
     const status = kind === 'folder' ? 'damaged' : readable(() => statusOfUnmanaged(ground.disk, path));
     yield { name, status, version: 0, path } satisfies DocumentStatus;

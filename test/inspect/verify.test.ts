@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { readingDisk } from '../../src/disk/reading-disk.js';
 import { type Verdict, verify } from '../../src/inspect/index.js';
+import { repair, restore } from '../../src/mend/index.js';
 import { openDoc } from '../../src/open-doc.js';
 import { openStore, workersUrl } from '../store/support.js';
 import { start } from '../support/process-child.js';
@@ -96,6 +97,26 @@ describe('verify', () => {
       /^harmless .*tail has a torn end.*\nharmless .*loop\.json holds the same data.*\nharmless .*bak1 is none of the versions/,
     );
     expect(verdict.verdict).toBe('sound');
+  });
+
+  it('knows a document by the journal where the record does not: after a salvage', async () => {
+    const life = new Life();
+    life.make('loop', LOOP);
+    life.make('side', { text: 'x' });
+    for (let n = 2; n <= 9; n++) life.item(n);
+    life.truth.close();
+    const { directory } = life;
+    const store = await openStore(directory, { audit: false });
+    await store.flush({ projected: true });
+    await store.close();
+    const [tail] = hiddenFiles(directory, '.tail') as [string];
+    flip(tail, readFileSync(tail).indexOf('item-5'));
+    const { drifted } = await repair(directory, { workersUrl });
+    expect(drifted).toMatchObject([{ name: 'loop' }]);
+    expect(said(await verify(directory))).toMatch(/^choice .*loop\.json holds other data than was saved.*$/);
+    writeFileSync(join(directory, 'unmanaged.json'), '{}');
+    await restore(directory, 'loop', 'saved', { workersUrl });
+    expect(await verify(directory)).toMatchObject({ verdict: 'sound' });
   });
 
   it('a folder beside the documents that is closed to it is none of its business', async () => {

@@ -1,7 +1,7 @@
 // `holdfast restore`: a document as it was.
 
 import type { Past } from '../../inspect/at.js';
-import { restore as goBack } from '../../mend/restore.js';
+import { restore as goBack, type Restored } from '../../mend/restore.js';
 import { type Command, EXIT } from '../command.js';
 import { momentFrom } from '../moment.js';
 import { shownPath } from '../shown.js';
@@ -35,15 +35,18 @@ export const restore: Command = {
     const moment = to === 'saved' ? to : momentFrom(to);
     const done = await goBack(path, name, moment, { takeover: takeover === true });
     const { document, isNew, version, kept } = done;
-    const what = isNew
-      ? `${document} is as ${describe(done.from)}, now version ${version}`
-      : `${document} is as it was saved, version ${version}`;
-    terminal.line(`${terminal.paint('green', 'restored')}  ${what}: ${shownPath(done.path)}`);
+    const what = isNew ? `is as ${describe(done.from)}, now version ${version}` : saidOfSame(done, to);
+    terminal.line(`${terminal.paint('green', 'restored')}  ${document} ${what}: ${shownPath(done.path)}`);
     if (isNew && done.from.kind === 'backup') terminal.line(NO_SCHEMA);
     sayKept(terminal, kept);
     return EXIT.sound;
   },
 };
+
+/** The state was the same, so nothing is new but perhaps the file. */
+function saidOfSame({ from, version }: Restored, to: string): string {
+  return to === 'saved' ? `is as it was saved, version ${version}` : `was as ${describe(from)}, version ${version}`;
+}
 
 function describe(from: Past): string {
   return from.kind === 'backup' ? `in ${shownPath(from.path)}` : `at commit ${from.seq} (version ${from.version})`;
