@@ -12,7 +12,7 @@ import type { LoadAnswer } from './loader.js';
 const MODULE = JSON.stringify(compiled('loader.js'));
 
 /** What earlier loads left behind must not add up. */
-const LOADS_MAX = 300;
+const LOADS_MAX = 3000;
 const AGE_MAX_MS = 30_000;
 /** Of a whole process: a load that hangs has at least the half of it. */
 const LIFE_MS = 60_000;

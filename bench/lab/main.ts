@@ -30,6 +30,7 @@ const OPTIONS = {
   steps: { type: 'string' },
   times: { type: 'string' },
   short: { type: 'boolean', default: false },
+  'every-bit': { type: 'boolean', default: false },
   json: { type: 'boolean', default: false },
   out: { type: 'string' },
   merge: { type: 'boolean', default: false },
@@ -63,6 +64,7 @@ function help(): string {
     `  ${pad('--seed n')}the same one gives the same moments and places, as far as a machine allows`,
     `  ${pad('--size n')}trials per subject and condition, whatever the campaign calls them`,
     `  ${pad('--short')}the size that the tests run`,
+    `  ${pad('--every-bit')}bit-rot: every bit, byte and length of a small folder instead of samples of larger ones`,
     `  ${pad('--json')}print the report as JSON instead of a table`,
     `  ${pad('--merge a.json …')}no campaign: one report of the reports of several runs`,
     `  ${pad('--readme')}put the table into README.md and docs/durability.md too`,
@@ -127,7 +129,8 @@ async function runAll(values: Values, positionals: readonly string[]): Promise<L
         continue;
       }
       const bar = new ProgressBar(campaign.id, process.stderr);
-      const options = { drivers, seed, size: sizeOf(campaign), fileSystems, scratch };
+      const isEveryBit = values['every-bit'];
+      const options = { drivers, seed, size: sizeOf(campaign), fileSystems, isEveryBit, scratch };
       reports.push(await campaign.run({ ...options, onProgress: (...at) => bar.show(...at) }));
       bar.end();
     }

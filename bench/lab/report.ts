@@ -50,6 +50,8 @@ export interface CampaignOptions {
   size: number;
   /** Empty for all. */
   fileSystems: readonly string[];
+  /** Of bit-rot, instead of samples: all there is of a small folder. @default false */
+  isEveryBit?: boolean;
   /** Folders of its own are made here. */
   scratch: string;
   /** Called after each trial. */

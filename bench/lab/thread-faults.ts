@@ -17,7 +17,7 @@ const DEATHS = 10;
 export async function threadsEnding(bench: Bench): Promise<RowCounter> {
   const row = new RowCounter(bench.driver, `${DEATHS} ends of a thread`);
   const module = JSON.stringify(compiled('thread-deaths.js'));
-  for (let round = 0; round < Math.ceil(bench.size * THREAD_PART) * 2; round++) {
+  await inLanes(roundsOf(bench), async (round) => {
     const thread = round % 2 === 0 ? 'journal' : 'snapshot';
     const directory = join(bench.scratch, `threads-${round}`);
     const order: ThreadOrder = { directory, thread, deaths: DEATHS, seed: bench.seed + round };
@@ -25,8 +25,12 @@ export async function threadsEnding(bench: Bench): Promise<RowCounter> {
     const ended = await running.ended;
     row.add(threadVerdict(ended, running.lines), `${thread} thread, seed ${order.seed}`);
     bench.onTrial(row.row.condition);
-  }
+  });
   return row;
+}
+
+function roundsOf({ size }: Bench): number[] {
+  return Array.from({ length: Math.ceil(size * THREAD_PART) * 2 }, (_, at) => at);
 }
 
 function threadVerdict(ended: Ended, lines: readonly string[]): Verdict {
@@ -40,8 +44,7 @@ function threadVerdict(ended: Ended, lines: readonly string[]): Verdict {
 /** From too little to start with to enough for some of the work. */
 export async function threadsWithoutMemory(bench: Bench): Promise<RowCounter> {
   const row = new RowCounter(bench.driver, 'threads out of memory');
-  const rounds = Array.from({ length: Math.ceil(bench.size * THREAD_PART) * 2 }, (_, at) => at);
-  await inLanes(rounds, async (round, lane) => {
+  await inLanes(roundsOf(bench), async (round, lane) => {
     const workerHeapMb = 4 + (round % 12) / 2;
     const saving = begin(bench, lane, { workerHeapMb, saves: 40 });
     await saving.line('holding ');

@@ -26,8 +26,8 @@ describe.skipIf(why !== null)(because('a full disk', why), () => {
   });
 
   // Not after each: the stores are closed only then.
-  afterAll(() => {
-    for (const one of disks) one.unmount();
+  afterAll(async () => {
+    for (const one of disks) await one.unmount();
   });
 
   /** More than fits into the room that a tail has set aside. */

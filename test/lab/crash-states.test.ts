@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { calibrate } from '../../bench/lab/crash/calibrate.js';
 import { check, checkRecovery, violations, withRecording } from '../../bench/lab/crash/check.js';
+import { withLoaders } from '../../bench/lab/crash/loaders.js';
 import { Replay, type Step } from '../../bench/lab/crash/replay.js';
 import { groupOf } from '../../bench/lab/crash/sync-controls.js';
 import { parseTrace } from '../../bench/lab/crash/trace-text.js';
 import { holdfastStore } from '../../bench/lab/drivers/holdfast.js';
+import type { LoaderPool } from '../../bench/lab/loader-pool.js';
 import { RowCounter } from '../../bench/lab/report.js';
 import { crashStates } from '../support/crash-states.js';
 import { because, whyNoFaults } from '../support/process-means.js';
@@ -175,25 +177,27 @@ describe.skipIf(whyNot !== null)(because('crash states of real programs', whyNot
   afterAll(() => rmSync(scratch, { recursive: true }));
 
   it('are told right from wrong, as SQLite says that they are', async () => {
-    const { controls } = await calibrate({ size: 60, seed, scratch });
+    const { controls } = await withLoaders((pool) => calibrate({ size: 60, seed, scratch, pool }));
     expect(controls.filter(({ isMet }) => !isMet)).toEqual([]);
   });
 
   it('lose nothing that holdfast acknowledged, and are noticed when the sync of the tail is left out', async () => {
-    await withRecording(holdfastStore, { scratch, seed }, async (recording, folder) => {
-      const options = { scratch: folder, seed, size: 60 } as const;
-      const counters = ['posix', 'journal', 'recovery', 'control'].map((name) => new RowCounter(holdfastStore, name));
-      const [posix, journal, recovery, control] = counters as [RowCounter, RowCounter, RowCounter, RowCounter];
-      const cases = await check(posix, holdfastStore, recording, { ...options, model: 'posix' });
-      await check(journal, holdfastStore, recording, { ...options, model: 'journal' });
-      const last = cases.findLast(({ moments }) => moments.some(({ acked }) => acked > 0));
-      if (last !== undefined) await checkRecovery(recovery, holdfastStore, last, { ...options, model: 'posix' });
-      const ignoreSync = (sync: Parameters<typeof groupOf>[0]) => /fdatasync .*tail/.test(groupOf(sync));
-      await check(control, holdfastStore, recording, { ...options, model: 'posix', ignoreSync });
-      for (const { row } of [posix, journal, recovery])
-        expect({ row, wrong: violations(row) }).toEqual({ row, wrong: 0 });
-      expect(recovery.row.trials).toBeGreaterThan(10);
-      expect(violations(control.row)).toBeGreaterThan(10);
-    });
+    const checkAll = (pool: LoaderPool) =>
+      withRecording(holdfastStore, { scratch, seed }, async (recording, folder) => {
+        const options = { scratch: folder, pool, seed, size: 60 } as const;
+        const counters = ['posix', 'journal', 'recovery', 'control'].map((name) => new RowCounter(holdfastStore, name));
+        const [posix, journal, recovery, control] = counters as [RowCounter, RowCounter, RowCounter, RowCounter];
+        const cases = await check(posix, holdfastStore, recording, { ...options, model: 'posix' });
+        await check(journal, holdfastStore, recording, { ...options, model: 'journal' });
+        const last = cases.findLast(({ moments }) => moments.some(({ acked }) => acked > 0));
+        if (last !== undefined) await checkRecovery(recovery, holdfastStore, last, { ...options, model: 'posix' });
+        const ignoreSync = (sync: Parameters<typeof groupOf>[0]) => /fdatasync .*tail/.test(groupOf(sync));
+        await check(control, holdfastStore, recording, { ...options, model: 'posix', ignoreSync });
+        for (const { row } of [posix, journal, recovery])
+          expect({ row, wrong: violations(row) }).toEqual({ row, wrong: 0 });
+        expect(recovery.row.trials).toBeGreaterThan(10);
+        expect(violations(control.row)).toBeGreaterThan(10);
+      });
+    await withLoaders(checkAll);
   });
 });

@@ -22,7 +22,7 @@ export interface CutReport {
 export async function cutAgainAndAgain(fileSystem: FileSystem, cuts: number, seed: number): Promise<CutReport> {
   const random = randomFrom(seed);
   const report: CutReport = { fileSystem, cuts: 0, whileOpening: 0, steps: 0, flushed: 0, wrong: [] };
-  const disk = new PowerCutDisk(fileSystem);
+  const disk = await PowerCutDisk.make(fileSystem);
   try {
     const directory = join(disk.path, 'store');
     let last = { issued: 0, flushed: 0 };
@@ -36,7 +36,7 @@ export async function cutAgainAndAgain(fileSystem: FileSystem, cuts: number, see
           await child.line('found');
           await sleep(random() * 400);
         }
-        disk.cut();
+        await disk.cut();
         // What it hears from now on is a dead disk: what it still acknowledges would be a lie.
         await sleep(random() * 30);
       } finally {
@@ -44,7 +44,7 @@ export async function cutAgainAndAgain(fileSystem: FileSystem, cuts: number, see
         const { isHung } = await child.ended;
         if (isHung) problem('it hung');
       }
-      disk.restart();
+      await disk.restart();
       const said = heard(child.lines);
       const found = said.found?.list.n ?? 0;
       if (said.found !== null) {
@@ -71,7 +71,7 @@ export async function cutAgainAndAgain(fileSystem: FileSystem, cuts: number, see
     }
     return report;
   } finally {
-    disk.unmount();
+    await disk.unmount();
   }
 }
 

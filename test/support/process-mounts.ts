@@ -1,14 +1,18 @@
 // File systems of our own, on folders of our own. Whoever makes one ends it: `unmount` is for a `finally`.
 
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { sleep } from './process-child.js';
+
+const call = promisify(execFile);
 
 export interface Mounted {
   /** Where it is mounted. */
   readonly path: string;
-  unmount(): void;
+  unmount(): Promise<void>;
 }
 
 /** A disk in memory that is soon full. */
@@ -17,8 +21,8 @@ export function mountSmall(kib: number): Mounted {
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'holdfast', path]);
   return {
     path,
-    unmount: () => {
-      unmount(path);
+    unmount: async () => {
+      await unmount(path);
       rmSync(path, { recursive: true, force: true });
     },
   };
@@ -38,10 +42,10 @@ export interface DiskOptions {
   imageBytes?: number;
 }
 
-/** A tenth of a second each. */
 const ATTEMPTS_MAX = 100;
+const ATTEMPT_MS = 100;
 
-/** A file system in a file, which can lose its power. */
+/** A file system in a file, which can lose its power. Others may be made, cut and mounted at the same time. */
 export class PowerCutDisk implements Mounted {
   readonly path: string;
   readonly #folder: string;
@@ -49,71 +53,75 @@ export class PowerCutDisk implements Mounted {
   readonly #mountOptions: readonly string[];
   #isMounted = false;
 
-  constructor(
-    readonly fileSystem: FileSystem,
-    { mountOptions = [], imageBytes = IMAGE_BYTES[fileSystem] }: DiskOptions = {},
-  ) {
+  private constructor(mountOptions: readonly string[], folder: string) {
     this.#mountOptions = mountOptions;
-    this.#folder = mkdtempSync(join(tmpdir(), `holdfast-${fileSystem}-`));
-    this.#image = join(this.#folder, 'image');
-    this.path = join(this.#folder, 'mounted');
+    this.#folder = folder;
+    this.#image = join(folder, 'image');
+    this.path = join(folder, 'mounted');
+  }
+
+  static async make(
+    fileSystem: FileSystem,
+    { mountOptions = [], imageBytes = IMAGE_BYTES[fileSystem] }: DiskOptions = {},
+  ): Promise<PowerCutDisk> {
+    const disk = new PowerCutDisk(mountOptions, mkdtempSync(join(tmpdir(), `holdfast-${fileSystem}-`)));
     try {
-      mkdirSync(this.path);
-      writeFileSync(this.#image, '');
-      truncateSync(this.#image, imageBytes);
+      mkdirSync(disk.path);
+      writeFileSync(disk.#image, '');
+      truncateSync(disk.#image, imageBytes);
       const quiet = fileSystem === 'ext4' ? ['-q', '-F'] : ['-q', '-f'];
-      execFileSync(`mkfs.${fileSystem}`, [...quiet, this.#image], { stdio: 'pipe' });
-      this.#mount();
+      await call(`mkfs.${fileSystem}`, [...quiet, disk.#image]);
+      await disk.#mount();
+      return disk;
     } catch (error) {
-      this.unmount();
+      await disk.unmount();
       throw error;
     }
   }
 
   /** Nothing that is not on the disk now will ever be: the log is not written out. Files stay open, and fail. */
-  cut(): void {
-    execFileSync('xfs_io', ['-x', '-c', 'shutdown', this.path], { stdio: 'pipe' });
+  async cut(): Promise<void> {
+    await call('xfs_io', ['-x', '-c', 'shutdown', this.path]);
   }
 
   /** The power is back: the file system recovers from its own log. Whoever had files open must have ended. */
-  restart(): void {
-    unmount(this.path);
+  async restart(): Promise<void> {
+    await unmount(this.path);
     this.#isMounted = false;
-    this.#awaitLetGo();
-    this.#mount();
+    await this.#awaitLetGo();
+    await this.#mount();
   }
 
-  unmount(): void {
-    if (this.#isMounted) unmount(this.path);
+  async unmount(): Promise<void> {
+    if (this.#isMounted) await unmount(this.path);
     this.#isMounted = false;
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
   /** A process in a mount namespace of its own may hold a copy of the mount: mounting again would give the dead one. */
-  #awaitLetGo(): void {
-    for (let attempt = 0; execFileSync('losetup', ['-j', this.#image]).length > 0; attempt++) {
+  async #awaitLetGo(): Promise<void> {
+    for (let attempt = 0; (await call('losetup', ['-j', this.#image])).stdout.length > 0; attempt++) {
       if (attempt === ATTEMPTS_MAX) throw new Error(`${this.#image} is still in use`);
-      pause();
+      await sleep(ATTEMPT_MS);
     }
   }
 
-  #mount(): void {
+  async #mount(): Promise<void> {
     // The kernel makes the loop device and lets it go with the unmount.
-    execFileSync('mount', ['-o', ['loop', ...this.#mountOptions].join(','), this.#image, this.path], { stdio: 'pipe' });
+    await call('mount', ['-o', ['loop', ...this.#mountOptions].join(','), this.#image, this.path]);
     this.#isMounted = true;
   }
 }
 
 /** A process that was killed a moment ago may still hold it. */
-function unmount(path: string): void {
+async function unmount(path: string): Promise<void> {
   for (let attempt = 0; ; attempt++) {
-    const { status, stderr } = spawnSync('umount', [path], { encoding: 'utf8' });
-    if (status === 0) return;
-    if (attempt === ATTEMPTS_MAX) throw new Error(`umount ${path}: ${stderr}`);
-    pause();
+    try {
+      await call('umount', [path]);
+      return;
+    } catch (error) {
+      if (attempt === ATTEMPTS_MAX) throw error;
+      await sleep(ATTEMPT_MS);
+    }
   }
-}
-
-function pause(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
 }

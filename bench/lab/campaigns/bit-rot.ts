@@ -9,27 +9,43 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sleep } from '../../../test/support/process-child.js';
 import { randomFrom } from '../../../test/support/random.js';
-import { type Driver, judge, type Verdict } from '../contract.js';
+import { type Driver, judge } from '../contract.js';
 import { FolderCopy, memoryFolder } from '../folder-copy.js';
 import { inLanes, LANES } from '../lanes.js';
-import { type Loader, LoaderPool } from '../loader-pool.js';
-import { type Campaign, type CampaignOptions, RowCounter } from '../report.js';
+import { Loader } from '../loader-pool.js';
+import { PutBack } from '../put-back.js';
+import { type Campaign, RowCounter } from '../report.js';
 import { type Change, changed, changesOf, showChange } from '../rot.js';
 import { Saving } from '../subject.js';
 
-const CONDITIONS = ['closed', 'left open, killed'] as const;
+interface Condition {
+  name: string;
+  /** The only or the last version that is saved, and one from before. */
+  newest: number;
+  older?: number;
+  isClosed: boolean;
+  /** Not a sample. */
+  isEveryBit?: boolean;
+}
 
-type Condition = (typeof CONDITIONS)[number];
+const SAMPLED: readonly Condition[] = [
+  { name: 'closed', older: 4, newest: 8, isClosed: true },
+  { name: 'left open, killed', older: 4, newest: 8, isClosed: false },
+];
+/** The smallest of the states. */
+const SMALL = 69;
+const EXHAUSTIVE: readonly Condition[] = [
+  { name: 'one small version, every bit', newest: SMALL, isClosed: true, isEveryBit: true },
+];
 
-const OLDER = 4;
-const NEWEST = 8;
 /** Before a folder is copied: what a crash does to one that is busy is for other campaigns. */
 const REST_MS = 700;
 const PUT_BACK_EVERY = 10;
 
 interface Kept {
-  files: FolderCopy;
-  older: FolderCopy;
+  files: ReadonlyMap<string, Buffer>;
+  older: ReadonlyMap<string, Buffer>;
+  copy: FolderCopy;
 }
 
 export const bitRot: Campaign = {
@@ -38,36 +54,35 @@ export const bitRot: Campaign = {
   sizes: { full: 3000, short: 40 },
   whyNot: () => null,
   async run(options) {
-    const { drivers, size, onProgress } = options;
-    const total = drivers.length * CONDITIONS.length * size;
+    const { drivers, seed, size, onProgress } = options;
+    const conditions = options.isEveryBit === true ? EXHAUSTIVE : SAMPLED;
     const scratch = memoryFolder(options.scratch);
-    const pool = new LoaderPool(LANES);
+    const loaders = Array.from({ length: LANES }, () => new Loader());
     const rows: RowCounter[] = [];
     const skipped: string[] = [];
     let done = 0;
+    // Of every bit nobody knows beforehand how many they are.
+    let total = options.isEveryBit === true ? 0 : drivers.length * conditions.length * size;
     try {
       for (const driver of drivers) {
-        for (const condition of CONDITIONS) {
-          const row = new RowCounter(driver, condition);
-          const kept = await saveAndRest(driver, condition, options, scratch);
+        for (const condition of conditions) {
+          const kept = await saveAndRest(driver, condition, seed, scratch);
           if (typeof kept === 'string') {
-            skipped.push(`${driver.id}, ${condition}: ${kept}`);
+            skipped.push(`${driver.id}, ${condition.name}: ${kept}`);
             continue;
           }
+          const row = new RowCounter(driver, condition.name);
           rows.push(row);
-          const changes = changesOf(kept.files.files, kept.older.files, size, randomFrom(options.seed + rows.length));
-          await inLanes(changes.entries(), async ([number, change]) => {
-            const directory = join(scratch, `${rows.length}-${number}`);
-            const isPutBack = number % PUT_BACK_EVERY === 0;
-            const verdict = await pool.use((loader) => tryOne({ driver, kept, change, directory, isPutBack, loader }));
-            row.add(verdict, showChange(change));
-            rmSync(directory, { recursive: true, force: true });
-            onProgress(++done, total, `${driver.id}, ${condition}`);
-          });
+          const most = condition.isEveryBit ? Number.POSITIVE_INFINITY : size;
+          const changes = changesOf(kept.files, kept.older, most, randomFrom(seed + rows.length));
+          if (condition.isEveryBit) total += changes.length;
+          await changeAll({ driver, newest: condition.newest, kept, changes, loaders, row, scratch }, () =>
+            onProgress(++done, total, `${driver.id}, ${condition.name}`),
+          );
         }
       }
     } finally {
-      await pool.end();
+      for (const loader of loaders) await loader.end();
       rmSync(scratch, { recursive: true, force: true });
     }
     return {
@@ -84,49 +99,61 @@ export const bitRot: Campaign = {
 /** What the subject keeps after its last version, and what it kept some versions before; or why there is nothing. */
 async function saveAndRest(
   driver: Driver,
-  condition: Condition,
-  { seed }: CampaignOptions,
+  { older, newest, isClosed }: Condition,
+  seed: number,
   scratch: string,
 ): Promise<Kept | string> {
   const directory = join(scratch, 'pristine');
   rmSync(directory, { recursive: true, force: true });
-  const order = { driver: driver.id, directory, seed, from: 1, saves: NEWEST, holdsAt: [OLDER, NEWEST] };
-  const saving = new Saving(order);
-  await saving.line(`holding ${OLDER}`);
+  const from = older === undefined ? newest : 1;
+  const holdsAt = older === undefined ? [newest] : [older, newest];
+  const saving = new Saving({ driver: driver.id, directory, seed, from, saves: newest - from + 1, holdsAt });
+  let before: FolderCopy | null = null;
+  if (older !== undefined) {
+    await saving.line(`holding ${older}`);
+    await sleep(REST_MS);
+    if (existsSync(directory)) before = FolderCopy.of(directory);
+    saving.goOn();
+  }
+  await saving.line(`holding ${newest}`);
   await sleep(REST_MS);
-  const older = existsSync(directory) ? FolderCopy.of(directory) : null;
-  saving.goOn();
-  await saving.line(`holding ${NEWEST}`);
-  await sleep(REST_MS);
-  if (condition === 'closed') saving.goOn();
+  if (isClosed) saving.goOn();
   else saving.kill('SIGKILL');
   const { code, stderr } = await saving.ended;
-  if (older === null || saving.acked !== NEWEST || (condition === 'closed' && code !== 0))
-    return `it did not save ${NEWEST} versions: ${stderr.trim().split('\n').at(-1)}`;
-  return { files: FolderCopy.of(directory), older };
+  if (saving.acked !== newest || (isClosed && code !== 0))
+    return `it did not save version ${newest}: ${stderr.trim().split('\n').at(-1)}`;
+  const copy = FolderCopy.of(directory);
+  return { files: copy.files, older: before?.files ?? new Map(), copy };
 }
 
-interface Trial {
+interface Trials {
   driver: Driver;
+  newest: number;
   kept: Kept;
-  change: Change;
-  directory: string;
-  isPutBack: boolean;
-  loader: Loader;
+  changes: readonly Change[];
+  loaders: readonly Loader[];
+  row: RowCounter;
+  scratch: string;
 }
 
-async function tryOne({ driver, kept, change, directory, isPutBack, loader }: Trial): Promise<Verdict> {
-  const { file } = change;
-  const pristine = kept.files.files.get(file) ?? Buffer.alloc(0);
-  kept.files.restore(directory);
-  FolderCopy.put(directory, file, changed(change, pristine, kept.older.files.get(file)));
-  const found = await loader.load(driver.id, directory);
-  const verdict = judge(found, { acked: NEWEST, issued: NEWEST });
-  if (verdict.kind !== 'damaged' || !isPutBack) return verdict;
-  // Whoever refused may still hold it open.
-  await loader.end();
-  FolderCopy.put(directory, file, pristine);
-  const again = await loader.load(driver.id, directory);
-  if (again.kind === 'intact' && again.n === NEWEST) return verdict;
-  return { kind: 'wrong', why: `refusing it destroyed it: ${verdict.message}, then ${JSON.stringify(again)}` };
+async function changeAll({ driver, newest, kept, changes, loaders, row, scratch }: Trials, onTrial: () => void) {
+  const folderBytes = [...kept.files.values()].reduce((sum, { length }) => sum + length, 0);
+  const onVerdict = row.add.bind(row);
+  const putBacks = loaders.map((loader) => new PutBack({ driver: driver.id, newest, loader, folderBytes, onVerdict }));
+  const tryOne = async ([number, change]: [number, Change], lane: number) => {
+    const [loader, putBack] = [loaders[lane] as Loader, putBacks[lane] as PutBack];
+    const directory = join(scratch, `trial-${number}`);
+    const { file } = change;
+    const bytes = kept.files.get(file) ?? null;
+    kept.copy.restore(directory);
+    FolderCopy.put(directory, file, changed(change, bytes ?? Buffer.alloc(0), kept.older.get(file)));
+    const verdict = judge(await loader.load(driver.id, directory), { acked: newest, issued: newest });
+    onTrial();
+    if (verdict.kind === 'damaged' && number % PUT_BACK_EVERY === 0)
+      return putBack.add({ directory, file, bytes, verdict, change: showChange(change) });
+    row.add(verdict, showChange(change));
+    rmSync(directory, { recursive: true, force: true });
+  };
+  await inLanes(changes.entries(), tryOne, loaders.length);
+  for (const putBack of putBacks) await putBack.end();
 }

@@ -7,8 +7,11 @@ import type { Driver } from '../contract.js';
 import { calibrate } from '../crash/calibrate.js';
 import { check, checkRecovery, withRecording } from '../crash/check.js';
 import type { CrashCase } from '../crash/explore.js';
+import { withLoaders } from '../crash/loaders.js';
 import { Unmodelled } from '../crash/replay.js';
 import { controlSyncs } from '../crash/sync-controls.js';
+import { mapInLanes } from '../lanes.js';
+import type { LoaderPool } from '../loader-pool.js';
 import { type Campaign, type CampaignOptions, type CampaignReport, type Row, RowCounter } from '../report.js';
 
 const SIZES = { full: 6000, short: 60 };
@@ -33,42 +36,51 @@ export const crashStatesCampaign: Campaign = {
 async function run(options: CampaignOptions): Promise<CampaignReport> {
   const { drivers, seed, size, scratch } = options;
   const controlSize = Math.max(CONTROL_SIZE_MIN, Math.min(size, CONTROL_SIZE_MAX));
-  const { isRight, controls } = await calibrate({ size: controlSize, seed, scratch });
+  const controlOptions = { size: controlSize, seed, scratch };
+  const { isRight, controls } = await withLoaders((pool) => calibrate({ ...controlOptions, pool }));
   if (!isRight) throw new Error(`The lab itself is wrong: ${JSON.stringify(controls.filter(({ isMet }) => !isMet))}`);
-  const rows: Row[] = [];
   const skipped: string[] = [];
-  for (const driver of drivers) {
+  let done = 0;
+  const runOne = async (driver: Driver): Promise<Row[]> => {
+    const onTrial = () => options.onProgress(++done, drivers.length * 3 * size, driver.name);
     try {
-      const done = await runDriver(driver, options);
-      rows.push(...done.filter(({ trials }) => trials > 0));
-      if (done.some(({ trials }) => trials === 0))
+      const rows = await withLoaders((pool) => runDriver(driver, options, pool, onTrial));
+      if (rows.some(({ trials }) => trials === 0))
         skipped.push(`${driver.name}: opening changes nothing, so no crash of it`);
+      return rows.filter(({ trials }) => trials > 0);
     } catch (error) {
       // A writer of mapped memory, for one, is no reason to leave out the others.
       if (!(error instanceof Unmodelled)) throw error;
       skipped.push(`${driver.name}: ${(error as Error).message}`);
+      return [];
     }
+  };
+  // While the states of one are made, those of another are loaded.
+  const rows = (await mapInLanes(drivers, runOne)).flat();
+  if (drivers.some(({ id }) => id === 'holdfast')) {
+    const isEach = size >= STATES_PER_RECORDING;
+    controls.push(...(await withLoaders((pool) => controlSyncs({ ...controlOptions, isEach, pool }))));
   }
-  if (drivers.some(({ id }) => id === 'holdfast'))
-    controls.push(...(await controlSyncs({ size: controlSize, seed, scratch, isEach: size >= STATES_PER_RECORDING })));
   const what =
     'system calls recorded by strace, replayed to each point, and every loss of unsynced data and names ' +
     'that the model allows built and loaded';
   return { campaign: crashStatesCampaign.id, what, rows, skipped, controls };
 }
 
-async function runDriver(driver: Driver, options: CampaignOptions): Promise<Row[]> {
-  const { seed, size, scratch } = options;
+async function runDriver(
+  driver: Driver,
+  { seed, size, scratch }: CampaignOptions,
+  pool: LoaderPool,
+  onProgress: () => void,
+): Promise<Row[]> {
   const [posix, journal] = [new RowCounter(driver, 'posix'), new RowCounter(driver, 'journal')];
   const recovery = new RowCounter(driver, 'posix, recovery');
-  let done = 0;
-  const onProgress = () => options.onProgress(++done, 3 * size, driver.name);
   const recordings = Math.ceil(size / STATES_PER_RECORDING);
   const part = Math.ceil(size / recordings);
   for (let round = 0; round < recordings; round++) {
     const own = seed + round * 1000;
     await withRecording(driver, { scratch, seed: own }, async (recording, folder) => {
-      const common = { scratch: folder, size: part, seed: own, onProgress };
+      const common = { scratch: folder, pool, size: part, seed: own, onProgress };
       const cases = await check(posix, driver, recording, { ...common, model: 'posix' });
       await check(journal, driver, recording, { ...common, model: 'journal' });
       for (const [at, one] of drawn(cases, recoveriesOf(part), own).entries()) {

@@ -21,15 +21,17 @@ import { whyNoCuts, whyNoMounts } from '../../../test/support/process-means.js';
 import { type Mounted, mountSmall, PowerCutDisk } from '../../../test/support/process-mounts.js';
 import { randomFrom } from '../../../test/support/random.js';
 import { type Driver, type Found, judge, type Verdict } from '../contract.js';
+import { mapInLanes } from '../lanes.js';
+import { Loader } from '../loader-pool.js';
 import { type Campaign, RowCounter } from '../report.js';
-import { loadApart, Saving } from '../subject.js';
+import { Saving } from '../subject.js';
 
 /** With room again there must be enough for whoever keeps several copies of megabytes. */
 const DISK_KIB = 128 * 1024;
 
-const CONDITIONS: Record<string, { whyNot(): string | null; mount(): Mounted }> = {
+const CONDITIONS: Record<string, { whyNot(): string | null; mount(): Mounted | Promise<Mounted> }> = {
   tmpfs: { whyNot: whyNoMounts, mount: () => mountSmall(DISK_KIB) },
-  ext4: { whyNot: whyNoCuts, mount: () => new PowerCutDisk('ext4', { imageBytes: DISK_KIB * 1024 }) },
+  ext4: { whyNot: whyNoCuts, mount: () => PowerCutDisk.make('ext4', { imageBytes: DISK_KIB * 1024 }) },
 };
 
 const CHUNK = Buffer.alloc(1024 * 1024);
@@ -49,6 +51,7 @@ type When = 'before it opens' | 'while it saves';
 interface Trial {
   driver: Driver;
   disk: Mounted;
+  loader: Loader;
   seed: number;
   freeBytes: number;
   when: When;
@@ -66,24 +69,28 @@ export const fullDisk: Campaign = {
       if (why !== null) skipped.push(`${name}: ${why}`);
       return why === null;
     });
-    const counters: RowCounter[] = [];
     let done = 0;
-    for (const [condition, { mount }] of chosen) {
-      const disk = mount();
+    const runOn = async ([condition, { mount }]: (typeof chosen)[number]) => {
+      const counters: RowCounter[] = [];
+      const disk = await mount();
+      const loader = new Loader();
       try {
         for (const driver of drivers) {
           const counter = new RowCounter(driver, condition);
           counters.push(counter);
           for (const [index, step] of stepsOf(size).entries()) {
-            const verdict = await tryOnce({ driver, disk, seed: seed + index, ...step });
+            const verdict = await tryOnce({ driver, disk, loader, seed: seed + index, ...step });
             counter.add(verdict, `${step.freeBytes} bytes left ${step.when}`);
             onProgress(++done, chosen.length * drivers.length * size, `${driver.id} on ${condition}`);
           }
         }
       } finally {
-        disk.unmount();
+        await loader.end();
+        await disk.unmount();
       }
-    }
+      return counters;
+    };
+    const counters = (await mapInLanes(chosen, runOn, chosen.length)).flat();
     const what =
       `A subject saved with 0 to ${PAGES_MAX - 1} pages of ${PAGE_BYTES} bytes left on its disk, which were taken before ` +
       'it opened or while it saved; it was loaded on the full disk and again with room.';
@@ -99,7 +106,7 @@ function stepsOf(size: number): { freeBytes: number; when: When }[] {
   });
 }
 
-async function tryOnce({ driver, disk, seed, freeBytes, when }: Trial): Promise<Verdict> {
+async function tryOnce({ driver, disk, loader, seed, freeBytes, when }: Trial): Promise<Verdict> {
   const directory = mkdtempSync(join(disk.path, `${driver.id}-`));
   const filler = join(disk.path, 'filler');
   const { least, most } = SAVES_BEFORE;
@@ -119,9 +126,11 @@ async function tryOnce({ driver, disk, seed, freeBytes, when }: Trial): Promise<
     }
     await saving.ended;
     const { acked, issued } = saving;
-    const whileFull = await loadApart(driver.id, directory);
+    const whileFull = await loader.load(driver.id, directory);
+    // Whoever refused may still hold it open.
+    if (whileFull.kind === 'refused') await loader.end();
     rmSync(filler);
-    const withRoom = await loadApart(driver.id, directory);
+    const withRoom = await loader.load(driver.id, directory);
     return worse(whileFull, withRoom, { acked, issued });
   } finally {
     saving?.kill('SIGKILL');

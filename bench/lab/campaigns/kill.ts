@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sleep } from '../../../test/support/process-child.js';
 import { type Driver, type Found, judge, type Verdict } from '../contract.js';
+import { mapInLanes } from '../lanes.js';
 import { type Campaign, type CampaignOptions, type Row, RowCounter } from '../report.js';
 import { randomOf } from '../seed.js';
 import { loadApart, Saving } from '../subject.js';
@@ -18,14 +19,10 @@ export const kill: Campaign = {
   whyNot: () => null,
   async run(options) {
     const { drivers, size } = options;
-    const rows: Row[] = [];
-    for (const driver of drivers) {
-      rows.push(
-        await killAgainAndAgain(driver, options, (done) => {
-          options.onProgress(rows.length * size + done, drivers.length * size, driver.id);
-        }),
-      );
-    }
+    let done = 0;
+    const rows = await mapInLanes(drivers, (driver) =>
+      killAgainAndAgain(driver, options, () => options.onProgress(++done, drivers.length * size, driver.id)),
+    );
     const what =
       `Saves one after the other, SIGKILL ${LIFE_MS.min} to ${LIFE_MS.max} ms after the first could begin; ` +
       'the next process on the same folder says what it finds, and goes on from there.';
@@ -45,7 +42,7 @@ const NOTHING: Said = { acked: 0, issued: 0, failures: [] };
 async function killAgainAndAgain(
   driver: Driver,
   { seed, size, scratch }: CampaignOptions,
-  onKill: (done: number) => void,
+  onKill: () => void,
 ): Promise<Row> {
   const random = randomOf(seed, 'kill', driver.id);
   const counter = new RowCounter(driver);
@@ -55,7 +52,7 @@ async function killAgainAndAgain(
   const judgeNext = (found: Found): boolean => {
     const verdict = verdictOn(found, said);
     counter.add(verdict, `kill ${counter.row.trials + 1}, seed ${seed}:`);
-    onKill(counter.row.trials);
+    onKill();
     return verdict.kind === 'intact' || verdict.kind === 'lost';
   };
   for (let kills = 0; kills < size; kills++) {

@@ -139,11 +139,11 @@ export class PowerCutTrials {
 
   async #cut(saving: Saving): Promise<void> {
     try {
-      this.#disk.cut();
+      await this.#disk.cut();
     } finally {
       await saving.end();
     }
-    this.#disk.restart();
+    await this.#disk.restart();
   }
 
   #count(found: Found, what: string): Verdict {

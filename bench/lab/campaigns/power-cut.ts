@@ -4,6 +4,7 @@
 
 import { whyNoCuts } from '../../../test/support/process-means.js';
 import { type DiskOptions, type FileSystem, PowerCutDisk } from '../../../test/support/process-mounts.js';
+import { mapInLanes } from '../lanes.js';
 import type { Campaign, Row } from '../report.js';
 import { PowerCutTrials } from './power-cut-trials.js';
 
@@ -27,19 +28,22 @@ export const powerCut: Campaign = {
     const all = Object.entries(CONDITIONS);
     const chosen = all.filter(([name]) => fileSystems.length === 0 || fileSystems.includes(name));
     const total = chosen.length * drivers.length * size;
-    const rows: Row[] = [];
     let done = 0;
-    for (const [condition, { fileSystem, disk: diskOptions }] of chosen) {
-      const disk = new PowerCutDisk(fileSystem, diskOptions);
+    const runOn = async ([condition, { fileSystem, disk: diskOptions }]: (typeof all)[number]) => {
+      const rows: Row[] = [];
+      const disk = await PowerCutDisk.make(fileSystem, diskOptions);
       try {
         for (const driver of drivers) {
           const trials = new PowerCutTrials(driver, condition, disk, options);
           rows.push(await trials.run(() => onProgress(++done, total, `${driver.id} on ${condition}`)));
         }
       } finally {
-        disk.unmount();
+        await disk.unmount();
       }
-    }
+      return rows;
+    };
+    // One disk knows nothing of the others.
+    const rows = (await mapInLanes(chosen, runOn, chosen.length)).flat();
     const skipped = all.filter((one) => !chosen.includes(one)).map(([name]) => `${name}: not chosen`);
     const what =
       'The file system was shut down without writing out its log, at a random moment while the subject saved and others ' +

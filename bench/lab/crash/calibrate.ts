@@ -3,6 +3,7 @@
 
 import type { Driver } from '../contract.js';
 import { deleteExtra, deleteFull, deleteOff, walFull, walNormal } from '../drivers/sqlite.js';
+import type { LoaderPool } from '../loader-pool.js';
 import { type Control, type Row, RowCounter } from '../report.js';
 import { check, seen, violations, withRecording } from './check.js';
 import type { Model } from './explore.js';
@@ -36,7 +37,12 @@ export interface Calibration {
   controls: Control[];
 }
 
-export async function calibrate(options: { size: number; seed: number; scratch: string }): Promise<Calibration> {
+export async function calibrate(options: {
+  size: number;
+  seed: number;
+  scratch: string;
+  pool: LoaderPool;
+}): Promise<Calibration> {
   const controls: Control[] = [];
   let isRight = true;
   for (const { driver, models, expected, holds } of EXPECTATIONS) {

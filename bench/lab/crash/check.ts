@@ -4,6 +4,7 @@ import { realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Driver, Found } from '../contract.js';
 import { memoryFolder } from '../folder-copy.js';
+import type { LoaderPool } from '../loader-pool.js';
 import type { Row, RowCounter } from '../report.js';
 import { build } from './build.js';
 import { type CrashCase, type ExploreOptions, explore, judgeCase } from './explore.js';
@@ -14,6 +15,7 @@ import { Replay, type Sync } from './replay.js';
 
 export interface CheckOptions extends ExploreOptions {
   scratch: string;
+  pool: LoaderPool;
   /** Such a sync does nothing. */
   ignoreSync?: (sync: Sync) => boolean;
   onProgress?: () => void;
@@ -52,10 +54,10 @@ async function judgeAll(
   counter: RowCounter,
   { id }: Driver,
   cases: readonly CrashCase[],
-  { scratch, onProgress }: CheckOptions,
+  { onProgress, ...where }: CheckOptions,
 ): Promise<CrashCase[]> {
   const intact: CrashCase[] = [];
-  await loadAll(id, cases, scratch, (one: CrashCase, found: Found) => {
+  await loadAll(id, cases, where, (one: CrashCase, found: Found) => {
     const { verdict, at } = judgeCase(one, found);
     counter.add(verdict, `after ${at?.what} (${at?.acked} of ${at?.issued} acknowledged), ${brief(one)}`);
     if (verdict.kind === 'intact') intact.push(one);

@@ -13,17 +13,22 @@ import { FOLDER } from './record.js';
 export async function loadAll(
   driver: string,
   cases: readonly CrashCase[],
-  scratch: string,
+  { scratch, pool }: { scratch: string; pool: LoaderPool },
   onFound: (one: CrashCase, found: Found) => void,
 ): Promise<void> {
+  await inLanes(cases.entries(), async ([at, one]) => {
+    const folder = join(scratch, `state-${at}`);
+    build(one.state, folder);
+    onFound(one, await pool.load(driver, join(folder, FOLDER)));
+    rmSync(folder, { recursive: true });
+  });
+}
+
+/** Processes for them while `use` runs. */
+export async function withLoaders<T>(use: (pool: LoaderPool) => Promise<T>): Promise<T> {
   const pool = new LoaderPool(LANES, { mustClose: true });
   try {
-    await inLanes(cases.entries(), async ([at, one]) => {
-      const folder = join(scratch, `state-${at}`);
-      build(one.state, folder);
-      onFound(one, await pool.load(driver, join(folder, FOLDER)));
-      rmSync(folder, { recursive: true });
-    });
+    return await use(pool);
   } finally {
     await pool.end();
   }

@@ -1,6 +1,7 @@
 // Does the lab notice a missing sync? Each kind of sync that holdfast makes is left out of the recording in turn.
 
 import { holdfastStore } from '../drivers/holdfast.js';
+import type { LoaderPool } from '../loader-pool.js';
 import { type Control, RowCounter } from '../report.js';
 import { check, seen, violations, withRecording } from './check.js';
 import { emptyRoot, type Recording } from './record.js';
@@ -40,6 +41,7 @@ export interface SyncControlOptions {
   size: number;
   seed: number;
   scratch: string;
+  pool: LoaderPool;
   /** Also each sync alone. Only those behind which something is acknowledged before the next one can be noticed. */
   isEach?: boolean;
 }
