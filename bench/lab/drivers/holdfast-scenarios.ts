@@ -1,6 +1,5 @@
 // Holdfast where more happens than one commit after another: tails rotate and are compacted, schemas are raised.
 
-import { open } from 'holdfast';
 import type { Driver } from '../contract.js';
 import type { LabState } from '../state.js';
 import { EMPTY, follow } from './holdfast.js';
@@ -21,6 +20,7 @@ export const holdfastCompacting: Driver = {
   detectsRot: true,
   how: 'each save also replaces a document of 3 MB, in one `store.transaction`; then `await store.flush()`',
   async open(directory) {
+    const { open } = await import('holdfast');
     // Without a limit the JSON files are written as often as they can be: more to be cut off from.
     const store = await open(directory, { projectDelayMs: 20, projectBytesPerSecMax: 1024 ** 3 });
     const doc = await store.doc<LabState>('state', { initial: EMPTY });
@@ -64,6 +64,7 @@ export const holdfastMigrating: Driver = {
   detectsRot: true,
   how: 'every opening raises `version` and migrates; `doc.update`, then `await store.flush()`',
   async open(directory) {
+    const { open } = await import('holdfast');
     // Higher than at any opening before, and nothing has to be remembered for it.
     const version = Date.now();
     const store = await open(directory);

@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import type { Driver, Promised } from '../contract.js';
 import type { LabState } from '../state.js';
 
@@ -15,6 +14,7 @@ function sqlite(journal: Journal, synchronous: Synchronous, promised: Promised):
     promised,
     how: `one row per item in a transaction; journal_mode=${journal}, synchronous=${synchronous}`,
     async open(directory) {
+      const { default: Database } = await import('better-sqlite3');
       mkdirSync(directory, { recursive: true });
       const db = new Database(join(directory, 'state.db'));
       db.pragma(`journal_mode=${journal}`);
