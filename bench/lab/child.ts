@@ -11,11 +11,6 @@ import { identify, stateOf } from './state.js';
 import { wayOf } from './ways.js';
 import { limitWorkers } from './worker-memory.js';
 
-/** How a program ends that does not close. 'end': it has nothing left to do. */
-export const ENDINGS = ['SIGKILL', 'SIGTERM', 'exit', 'end'] as const;
-
-export type Ending = (typeof ENDINGS)[number];
-
 export interface SaveOrder {
   driver: string;
   directory: string;
@@ -34,8 +29,8 @@ export interface SaveOrder {
   isLeft?: boolean;
   /** Print `holding n` after these versions, 0 being before the folder is opened, and wait for a line on stdin. */
   holdsAt?: readonly number[];
-  /** Instead of closing: begin one more save, wait for nothing, and end so much later. */
-  ending?: { way: Ending; afterMs: number };
+  /** Instead of closing: begin one more save, wait for nothing, and end so much later: SIGKILL, or one of WAYS. */
+  ending?: { way: string; afterMs: number };
   /** Worker threads that are started have so much memory. */
   workerHeapMb?: number;
 }
@@ -77,21 +72,14 @@ export async function save(order: SaveOrder): Promise<void> {
   say('closed');
 }
 
-async function endBy({ way, afterMs }: { way: Ending; afterMs: number }): Promise<void> {
-  if (afterMs > 0) await new Promise((resolve) => setTimeout(resolve, afterMs));
-  switch (way) {
-    case 'SIGKILL':
-    case 'SIGTERM':
-      process.kill(process.pid, way);
-      return;
-    case 'exit':
-      process.exit();
-      return;
-    case 'end':
-      return;
-    default:
-      way satisfies never;
-  }
+async function endBy({ way, afterMs }: { way: string; afterMs: number }): Promise<void> {
+  if (afterMs > 0) await sleep(afterMs);
+  if (way === 'SIGKILL') process.kill(process.pid, way);
+  const known = wayOf(way);
+  if (known.kind === 'inside') return known.end();
+  // Who listens to signals has to end it.
+  setInterval(() => undefined, 1000);
+  process.kill(process.pid, known.signal);
 }
 
 async function hold({ holdsAt = [] }: SaveOrder, n: number): Promise<void> {

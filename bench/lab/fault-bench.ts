@@ -12,6 +12,8 @@ import { Saving } from './subject.js';
 import { type TraceOptions, Tracer } from './tracer.js';
 
 const BEFORE = 3;
+/** The first that the process under test saves itself. */
+export const FIRST = BEFORE + 1;
 const SAVES = 4;
 /** Longer than any of them waits before it gives up. */
 const HANG_MS = 40_000;
@@ -55,7 +57,7 @@ export interface Run {
   text: string;
 }
 
-/** A subject saves some versions; what it does from before it opens to its end is traced. */
+/** A subject saves some versions; what it does is traced, from before it opens or from where `order` holds it to its end. */
 export async function traced(
   bench: Bench,
   lane: number,
@@ -74,7 +76,7 @@ export async function traced(
 export function begin({ driver, seed, pristine, ...bench }: Bench, lane: number, order: Partial<SaveOrder>): Saving {
   const directory = laneFolder(bench, lane);
   pristine.restore(directory);
-  const all = { driver: driver.id, directory, seed, from: BEFORE + 1, saves: SAVES, holdsAt: [0], ...order };
+  const all = { driver: driver.id, directory, seed, from: FIRST, saves: SAVES, holdsAt: [0], ...order };
   return new Saving(all, { env: ENV, timeoutMs: HANG_MS });
 }
 
@@ -83,8 +85,13 @@ export function laneFolder({ scratch }: Pick<Bench, 'scratch'>, lane: number): s
   return join(scratch, `lane-${lane}`);
 }
 
-export async function verdictOf({ driver, pool }: Bench, { saving, ended, directory }: Run): Promise<Verdict> {
+/** `isAllSaved`: also what was begun and not awaited has to be there. */
+export async function verdictOf(
+  { driver, pool }: Bench,
+  { saving, ended, directory }: Run,
+  isAllSaved = false,
+): Promise<Verdict> {
   if (ended.isHung) return { kind: 'damaged', message: `it hung after ${saving.lines.at(-1)}` };
   const { acked, issued } = saving;
-  return judge(await pool.load(driver.id, directory), { acked, issued });
+  return judge(await pool.load(driver.id, directory), { acked: isAllSaved ? issued : acked, issued });
 }

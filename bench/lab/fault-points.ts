@@ -11,8 +11,8 @@ export interface FaultPoint {
 
 /** What a subject did in a clean run. */
 export interface Footprint {
-  /** The most that one thread made. */
-  counts: Partial<Record<Call, number>>;
+  /** Which of its calls: of those that a thread makes the n-th. */
+  numbers: Partial<Record<Call, ReadonlySet<number>>>;
   /** Files inside its folder that were written by `write`. */
   written: ReadonlySet<string>;
 }
@@ -32,11 +32,15 @@ const ERRORS: Record<Call, readonly string[]> = {
 const KINDS = Object.keys(CALLS) as Call[];
 const KIND_OF = new Map(KINDS.flatMap((kind) => CALLS[kind].split(',').map((name) => [name, kind] as const)));
 
-/** Reads what strace -f -y says. `write` counts only inside the folder. */
+/**
+ * Reads what strace -f -y says. `write` counts only inside the folder: it is made to fail by path. `openat` counts
+ * everywhere, and is a point only inside: that a program whose modules cannot be read does not start is no news.
+ */
 export function footprintOf(trace: string, directory: string): Footprint {
   const byThread = new Map<string, number>();
   const written = new Set<string>();
-  for (const [, thread, name = '', path = ''] of trace.matchAll(/^(\d+) +(\w+)\((?:\d+<([^>]*)>)?/gm)) {
+  const numbers: Partial<Record<Call, Set<number>>> = {};
+  for (const [, thread, name = '', path = '', rest = ''] of trace.matchAll(/^(\d+) +(\w+)\((?:\d+<([^>]*)>)?(.*)$/gm)) {
     const kind = KIND_OF.get(name);
     if (kind === undefined) continue;
     if (kind === 'write') {
@@ -44,23 +48,26 @@ export function footprintOf(trace: string, directory: string): Footprint {
       written.add(path.slice(directory.length + 1));
     }
     const key = `${kind} ${thread}`;
-    byThread.set(key, (byThread.get(key) ?? 0) + 1);
+    const number = (byThread.get(key) ?? 0) + 1;
+    byThread.set(key, number);
+    if (kind === 'openat' && !rest.includes(`"${directory}`)) continue;
+    numbers[kind] ??= new Set();
+    numbers[kind].add(number);
   }
-  const counts: Footprint['counts'] = {};
-  for (const [key, count] of byThread) {
-    const kind = key.split(' ')[0] as Call;
-    counts[kind] = Math.max(counts[kind] ?? 0, count);
-  }
-  return { counts, written };
+  return { numbers, written };
 }
 
 /** All of them in an order in which every kind of call has its turn. */
-export function faultPoints(counts: Footprint['counts'], random: () => number): FaultPoint[] {
+export function faultPoints(all: Footprint['numbers'], random: () => number): FaultPoint[] {
   const byKind = KINDS.map((call) => {
-    const numbers = Array.from({ length: counts[call] ?? 0 }, (_, at) => at + 1);
-    const points = numbers.flatMap((n) => ERRORS[call].map((error) => ({ call, error, n })));
+    const points = [...(all[call] ?? [])].flatMap((n) => ERRORS[call].map((error) => ({ call, error, n })));
     return shuffled(points, random);
   });
-  const longest = Math.max(...byKind.map((points) => points.length));
-  return Array.from({ length: longest }, (_, at) => byKind.flatMap((points) => points.slice(at, at + 1))).flat();
+  return inTurn(byKind);
+}
+
+/** The first of each, then the second of each, until none has any left. */
+export function inTurn<T>(lists: readonly (readonly T[])[]): T[] {
+  const longest = Math.max(0, ...lists.map((list) => list.length));
+  return Array.from({ length: longest }, (_, at) => lists.flatMap((list) => list.slice(at, at + 1))).flat();
 }

@@ -1,10 +1,11 @@
-// What the campaigns of the lab share: work side by side, and folders that are put back.
+// What the campaigns of the lab share: work side by side, folders that are put back, and the calls that can fail.
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Found, Verdict } from '../../bench/lab/contract.js';
+import { faultPoints, footprintOf, inTurn } from '../../bench/lab/fault-points.js';
 import { inLanes, mapInLanes } from '../../bench/lab/lanes.js';
 import { PutBack } from '../../bench/lab/put-back.js';
 
@@ -82,5 +83,38 @@ describe('a refused folder whose file is put back', () => {
   it('is loaded by a new process, one for as many as fit into memory', async () => {
     const { ends } = await putBack(Array.from({ length: 5 }, () => ({ kind: 'intact', n: 8 })));
     expect(ends).toBe(3);
+  });
+});
+
+describe('calls that can fail', () => {
+  const { numbers, written } = footprintOf(
+    [
+      '7 openat(AT_FDCWD</p>, "/p/module.js", O_RDONLY) = 3</p/module.js>',
+      '7 openat(AT_FDCWD</p>, "/d/a", O_RDWR|O_CREAT, 0666) = 3</d/a>',
+      '8 openat(AT_FDCWD</p>, "/d", O_RDONLY) = 4</d>',
+      '7 write(1</p/out>, "x", 1) = 1',
+      '8 write(3</d/a>, "x", 1) = 1',
+      '8 fsync(4</d> <unfinished ...>',
+      '7 fsync(3</d/a>) = 0',
+      '8 <... fsync resumed>) = 0',
+      '8 fsync(4</d>) = 0',
+    ].join('\n'),
+    '/d',
+  );
+
+  it('are counted by thread, and those that are of no interest do not become points', () => {
+    expect(numbers).toEqual({ openat: new Set([2, 1]), write: new Set([1]), fsync: new Set([1, 2]) });
+    expect(written).toEqual(new Set(['a']));
+  });
+
+  it('each fail with every error, one kind after the other', () => {
+    const points = faultPoints(numbers, () => 0).map(({ call, error, n }) => `${call} ${n} ${error}`);
+    expect(points.length).toBe(2 * 3 + 1 * 2 + 2 * 2);
+    expect(new Set(points).size).toBe(points.length);
+    expect(points.slice(0, 3).map((point) => point.split(' ')[0])).toEqual(['openat', 'write', 'fsync']);
+  });
+
+  it('have their turn whichever list is longer', () => {
+    expect(inTurn([['a', 'b', 'c'], [], ['1']])).toEqual(['a', '1', 'b', 'c']);
   });
 });
