@@ -98,10 +98,8 @@ function parsed() {
 
 function mergeFiles(paths: readonly string[]): LabReport {
   const parts = paths.map((path) => JSON.parse(readFileSync(path, 'utf8')) as LabReport);
-  return merged(
-    parts,
-    SUBJECTS.map(({ id }) => id),
-  );
+  const idOf = ({ id }: { id: string }) => id;
+  return merged(parts, { subjects: SUBJECTS.map(idOf), campaigns: CAMPAIGNS.map(idOf) });
 }
 
 async function runAll(values: Values, positionals: readonly string[]): Promise<LabReport> {

@@ -1,6 +1,6 @@
 // The report as a page: one table of everything, then each campaign by condition.
 
-import { driverOf } from './drivers/index.js';
+import { driverOf, SUBJECTS } from './drivers/index.js';
 import {
   type CampaignReport,
   isRefusalRight,
@@ -41,7 +41,8 @@ export function overview(campaigns: readonly CampaignReport[]): string[] {
   return [
     '✓: how often it was tried, and always right. Else: *lost*, a whole state that is older than what was acknowledged; *gone*,',
     'nothing is there; *damaged*, it cannot be read; *wrong*, a state that was never saved is given without a word. In bit-rot a',
-    'refusal is right, and lost means an old state without a word. Who promises less is not broken by losing what it did not promise.',
+    'refusal is right, and lost means an old state without a word. In exit, lost is only the last save, which nobody had waited',
+    'for. Who promises less is not broken by losing what it did not promise.',
     '',
     `| | promises | ${ran.map(({ campaign }) => campaign).join(' | ')} |`,
     `|---|---|${'---|'.repeat(ran.length)}`,
@@ -94,8 +95,10 @@ function details({ campaign, what, rows, skipped, controls = [] }: CampaignRepor
   return [`## ${campaign}`, '', what, '', ...table, ...controlTable, ...(notes.length > 0 ? [...notes, ''] : [])];
 }
 
-function driversIn(campaigns: readonly CampaignReport[]): string[] {
-  return [...new Set(campaigns.flatMap(({ rows }) => rows.map(({ driver }) => driver)))];
+/** In the order of the tables. */
+export function driversIn(campaigns: readonly CampaignReport[]): string[] {
+  const there = new Set(campaigns.flatMap(({ rows }) => rows.map(({ driver }) => driver)));
+  return SUBJECTS.map(({ id }) => id).filter((id) => there.has(id));
 }
 
 export function number(value: number): string {

@@ -1,9 +1,12 @@
 // Parts of one run: long campaigns are run side by side, or one after the other on different days.
 
-import type { CampaignReport, LabReport } from './report.js';
+import { type CampaignReport, type LabReport, notChosen } from './report.js';
 
 /** Rows of the same campaign, subject and condition may not come twice: whose are they? */
-export function merged(parts: readonly LabReport[], order: readonly string[]): LabReport {
+export function merged(
+  parts: readonly LabReport[],
+  order: { subjects: readonly string[]; campaigns: readonly string[] },
+): LabReport {
   const [first] = parts;
   if (first === undefined) throw new TypeError('Expected at least one report to merge');
   const byId = new Map<string, CampaignReport>();
@@ -13,9 +16,12 @@ export function merged(parts: readonly LabReport[], order: readonly string[]): L
   }
   const machines = new Set(parts.map(({ machine }) => machine));
   if (machines.size > 1) throw new TypeError(`Expected parts of one machine, got ${[...machines].join('; ')}`);
-  const campaigns = [...byId.values()].map(({ rows, ...rest }) => ({
+  const all = [...byId.values()].sort(by(order.campaigns, ({ campaign }) => campaign));
+  const campaigns = all.map(({ rows, skipped, ...rest }) => ({
     ...rest,
-    rows: rows.toSorted((a, b) => order.indexOf(a.driver) - order.indexOf(b.driver)),
+    rows: rows.toSorted(by(order.subjects, ({ driver }) => driver)),
+    // What one part did not do another may have done.
+    skipped: skipped.filter((why) => !rows.some(({ condition }) => why === notChosen(condition))),
   }));
   return {
     date: parts.map(({ date }) => date).sort()[0] as string,
@@ -24,6 +30,10 @@ export function merged(parts: readonly LabReport[], order: readonly string[]): L
     versions: Object.assign({}, ...parts.map(({ versions }) => versions)) as Record<string, string>,
     campaigns,
   };
+}
+
+function by<T>(order: readonly string[], idOf: (one: T) => string): (a: T, b: T) => number {
+  return (a, b) => order.indexOf(idOf(a)) - order.indexOf(idOf(b));
 }
 
 function joined(one: CampaignReport, other: CampaignReport): CampaignReport {

@@ -1,6 +1,7 @@
 // The report as a picture: one bar per subject and campaign, coloured by what became of the trials.
 
 import { driverOf } from './drivers/index.js';
+import { driversIn } from './markdown.js';
 import { type LabReport, labelsOf, type Outcome, summed } from './report.js';
 
 const COLOURS: Readonly<Record<Outcome, string>> = {
@@ -21,7 +22,7 @@ const BAR = { width: 112, height: 14 } as const;
 
 export function picture({ campaigns, date, machine }: LabReport): string {
   const ran = campaigns.filter(({ rows }) => rows.length > 0);
-  const drivers = [...new Set(ran.flatMap(({ rows }) => rows.map(({ driver }) => driver)))];
+  const drivers = driversIn(ran);
   const width = LEFT + ran.length * COLUMN + 16;
   const height = TOP + drivers.length * LINE + 36;
   const parts = [

@@ -16,6 +16,11 @@ export interface Row {
   examples: string[];
 }
 
+/** For `skipped`: a condition that was left out on the command line. */
+export function notChosen(condition: string): string {
+  return `${condition}: not chosen`;
+}
+
 export interface CampaignReport {
   campaign: string;
   /** One line: what was done to the subjects. */

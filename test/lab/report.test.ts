@@ -3,13 +3,13 @@
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../bench/lab/contract.js';
 import { driverOf, SUBJECTS } from '../../bench/lab/drivers/index.js';
-import { markdown } from '../../bench/lab/markdown.js';
+import { markdown, overview } from '../../bench/lab/markdown.js';
 import { merged } from '../../bench/lab/merge.js';
 import { picture } from '../../bench/lab/picture.js';
-import { keepsPromise, type LabReport, type Row } from '../../bench/lab/report.js';
+import { keepsPromise, type LabReport, notChosen, type Row } from '../../bench/lab/report.js';
 import { identify, stateOf } from '../../bench/lab/state.js';
 
-const order = SUBJECTS.map(({ id }) => id);
+const order = { subjects: SUBJECTS.map(({ id }) => id), campaigns: ['power-cut', 'kill'] };
 
 function row(driver: string, outcomes: Partial<Row['outcomes']>, condition = ''): Row {
   const all = { intact: 0, lost: 0, missing: 0, damaged: 0, wrong: 0, ...outcomes };
@@ -72,6 +72,29 @@ describe('a report', () => {
     expect(() => merged([one, one], order)).toThrow(/in two parts/);
     expect(() => merged([], order)).toThrow(TypeError);
     expect(() => merged([one, { ...other, machine: 'another' }], order)).toThrow(/one machine/);
+  });
+
+  it('of several runs has campaigns in their order, and nothing left out that one of them did', () => {
+    const kills = report('kill', [row('fs', { intact: 1 })]);
+    const cuts = (condition: string, other: string): LabReport => {
+      const made = report('power-cut', [row('fs', { intact: 1 }, condition)]);
+      return {
+        ...made,
+        campaigns: made.campaigns.map((one) => ({ ...one, skipped: [notChosen(other), notChosen('zfs')] })),
+      };
+    };
+    const { campaigns } = merged([kills, cuts('ext4', 'xfs'), cuts('xfs', 'ext4')], order);
+    expect(campaigns.map(({ campaign }) => campaign)).toEqual(['power-cut', 'kill']);
+    expect(campaigns[0]?.skipped).toEqual([notChosen('zfs')]);
+  });
+
+  it('has every subject on the line where it belongs, whichever campaign it was in', () => {
+    const { campaigns } = merged(
+      [report('power-cut', [row('fs', { intact: 1 })]), report('kill', [row('holdfast', { intact: 1 })])],
+      order,
+    );
+    const lines = overview(campaigns).filter((line) => /^\| (holdfast|fs)/.test(line));
+    expect(lines).toEqual(['| holdfast | durable | – | ✓ 1 |', '| fs.writeFile | neither | ✓ 1 | – |']);
   });
 
   it('shows what went wrong, also once in ten thousand', () => {

@@ -23,7 +23,7 @@ import { randomFrom } from '../../../test/support/random.js';
 import { type Driver, type Found, judge, type Verdict } from '../contract.js';
 import { mapInLanes } from '../lanes.js';
 import { Loader } from '../loader-pool.js';
-import { type Campaign, RowCounter } from '../report.js';
+import { type Campaign, notChosen, RowCounter } from '../report.js';
 import { Saving } from '../subject.js';
 
 /** With room again there must be enough for whoever keeps several copies of megabytes. */
@@ -65,9 +65,11 @@ export const fullDisk: Campaign = {
   async run({ drivers, fileSystems, seed, size, onProgress }) {
     const skipped: string[] = [];
     const chosen = Object.entries(CONDITIONS).filter(([name, { whyNot }]) => {
-      const why = fileSystems.length > 0 && !fileSystems.includes(name) ? 'not chosen' : whyNot();
+      const isChosen = fileSystems.length === 0 || fileSystems.includes(name);
+      const why = isChosen ? whyNot() : null;
+      if (!isChosen) skipped.push(notChosen(name));
       if (why !== null) skipped.push(`${name}: ${why}`);
-      return why === null;
+      return isChosen && why === null;
     });
     let done = 0;
     const runOn = async ([condition, { mount }]: (typeof chosen)[number]) => {

@@ -5,7 +5,7 @@
 import { whyNoCuts } from '../../../test/support/process-means.js';
 import { type DiskOptions, type FileSystem, PowerCutDisk } from '../../../test/support/process-mounts.js';
 import { mapInLanes } from '../lanes.js';
-import type { Campaign, Row } from '../report.js';
+import { type Campaign, notChosen, type Row } from '../report.js';
 import { PowerCutTrials } from './power-cut-trials.js';
 
 /** A subject that is cut off again and again before it could clean up must not be refused for lack of room. */
@@ -44,7 +44,7 @@ export const powerCut: Campaign = {
     };
     // One disk knows nothing of the others.
     const rows = (await mapInLanes(chosen, runOn, chosen.length)).flat();
-    const skipped = all.filter((one) => !chosen.includes(one)).map(([name]) => `${name}: not chosen`);
+    const skipped = all.filter((one) => !chosen.includes(one)).map(([name]) => notChosen(name));
     const what =
       'The file system was shut down without writing out its log, at a random moment while the subject saved and others ' +
       'synced their files, or nobody did; in one trial of three once more while the next process was opening. Then it was ' +
