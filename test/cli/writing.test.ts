@@ -94,6 +94,9 @@ it('repair is done to its end, also when nobody reads on', () => {
   const line = `${process.execPath} ${CLI} repair ${directory} --yes | head -1 >/dev/null; exit \${PIPESTATUS[0]}`;
   const { status, stderr } = spawnSync('bash', ['-c', line], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);
+  // The file holds more than could be kept, and stays until somebody chooses.
+  expect(holdfast(['verify', directory])).toMatchObject({ code: 1, out: expect.stringContaining('edited?') });
+  expect(holdfast(['restore', directory, 'loop', '--to', 'saved'])).toMatchObject({ code: 0 });
   expect(holdfast(['verify', directory])).toMatchObject({ code: 0 });
 });
 
