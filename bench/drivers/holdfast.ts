@@ -78,7 +78,7 @@ export const holdfastBusy = holdfastDriver({
   options: { projectDelayMs: 100, projectBytesPerSecMax: 1e9 },
 });
 
-/** Only where bytes are counted: hot fields are held back. */
+/** Only where bytes are counted, or a debounce is compared with another one: updates are held back. */
 export const holdfastCoalescing = holdfastDriver({
   id: 'holdfast-coalescing',
   name: 'holdfast, coalesceMs 100',

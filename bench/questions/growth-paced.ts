@@ -9,7 +9,7 @@ import { type Context, portion, WARM_SHARE } from '../question.js';
 import type { Table } from '../results.js';
 import { inRounds } from '../rounds.js';
 
-const SUBJECTS = ['nothing', 'holdfast', 'holdfast-zod', 'write-file-atomic-debounced'];
+const SUBJECTS = ['nothing', 'holdfast', 'holdfast-zod', 'holdfast-coalescing', 'write-file-atomic-debounced'];
 /** As fast as the debounce can make use of it, and as fast as a loop whose steps do something. */
 const PACES = { busy: 100, loop: 10 } as const;
 const REST_MAX_MS = 5000;

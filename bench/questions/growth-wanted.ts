@@ -16,7 +16,9 @@ export function wantedOfGrowth(tables: readonly Table[]): Wanted[] {
     [judge.value('update', 'holdfast', at, CPU), judge.value('update', 'write-file-atomic', at, CPU)],
     (ours, theirs) => ({ seen: `${(theirs / ours).toFixed(0)} × less`, isMet: theirs >= ours * 500 }),
   );
-  for (const condition of JUDGED) againstDebounce(judge, pacedAt(condition));
+  // Each update handed over at once, as holdfast does by itself; and held back as long as the debounce holds it back.
+  for (const subject of ['holdfast', 'holdfast-coalescing'])
+    for (const condition of JUDGED) againstDebounce(judge, subject, pacedAt(condition));
   for (const items of [100, 1_000, 10_000, 100_000, 1_000_000])
     durableSteps(judge, `${items.toLocaleString('en')} items`);
   return judge.wanted;
@@ -42,12 +44,12 @@ function flat(judge: Judge, table: 'update' | 'step', subject: string): void {
   );
 }
 
-function againstDebounce(judge: Judge, at: string): void {
-  const of = (subject: string) => judge.value('paced', subject, at, CPU);
+function againstDebounce(judge: Judge, subject: string, at: string): void {
+  const of = (id: string) => judge.value('paced', id, at, CPU);
   judge.expect(
-    `an update at ${at}, against write-file-atomic behind the same debounce, without the cost of the loop`,
+    `an update at ${at}, ${driverOf(subject).name}, against write-file-atomic behind the same debounce, without the cost of the loop`,
     '20 × less main-thread CPU',
-    [of('nothing'), of('holdfast'), of('write-file-atomic-debounced')],
+    [of('nothing'), of(subject), of('write-file-atomic-debounced')],
     (loop, ours, theirs) => {
       // At a quiet pace ours can be within what the loop varies by.
       const net = Math.max(ours - loop, 0.1);
