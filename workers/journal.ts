@@ -1,7 +1,8 @@
 // Entry point of the journal thread.
 
 import { type MessagePort, Worker, workerData } from 'node:worker_threads';
-import { Bell, JournalLoop } from '../src/threads/journal-loop.js';
+import { Bell } from '../src/threads/bell.js';
+import { JournalLoop } from '../src/threads/journal-loop.js';
 import { SyncHelper } from '../src/threads/sync-helper.js';
 
 const { port, bell } = workerData as { port: MessagePort; bell: SharedArrayBuffer };

@@ -7,7 +7,8 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { type ErrorCode, HoldfastError } from '../errors.js';
 import type { RecoveryNote } from '../journal/open.js';
-import { Bell, type FromJournal, type ToJournal } from './journal-loop.js';
+import { Bell } from './bell.js';
+import type { FromJournal, ToJournal } from './journal-loop.js';
 import type { StationReport, StationStart } from './station.js';
 
 /** A store, as its thread knows it. */

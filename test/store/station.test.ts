@@ -2,7 +2,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { nodeDisk } from '../../src/disk/node-disk.js';
 import { HoldfastError } from '../../src/errors.js';
@@ -12,7 +12,8 @@ import { encodePayload } from '../../src/journal/payload.js';
 import { Places } from '../../src/journal/places.js';
 import { Ring } from '../../src/queue/ring.js';
 import { Shared } from '../../src/queue/shared.js';
-import { Bell, type FromJournal, JournalLoop } from '../../src/threads/journal-loop.js';
+import { Bell } from '../../src/threads/bell.js';
+import { type FromJournal, JournalLoop } from '../../src/threads/journal-loop.js';
 import { Station, type StationReport, type StationStart } from '../../src/threads/station.js';
 import { Truth } from '../../src/truth.js';
 import { STORE, stateOf } from '../crash/script.js';
@@ -275,18 +276,5 @@ describe('the loop of the journal thread', () => {
     bell.sleep(count, 60_000);
     bell.sleep(bell.count, 1);
     expect(bell.count).toBe(count + 1);
-  });
-
-  it('who looks out for the bell hears it from another thread, and gives up in time', async () => {
-    const bell = new Bell();
-    const { count } = bell;
-    const start = performance.now();
-    expect(bell.watch(count, 20)).toBe(false);
-    expect(performance.now() - start).toBeGreaterThanOrEqual(20);
-    const ring = 'setTimeout(() => Atomics.add(new Int32Array(require("node:worker_threads").workerData), 0, 1), 50)';
-    const other = new Worker(ring, { eval: true, workerData: bell.memory });
-    expect(bell.watch(count, 30_000)).toBe(true);
-    expect(bell.watch(count, 0)).toBe(true);
-    await other.terminate();
   });
 });
