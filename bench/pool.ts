@@ -8,17 +8,32 @@ import { promisify } from 'node:util';
 const THREADS = 4;
 /** Some milliseconds on each of them: nobody else does that meanwhile. */
 const ROUNDS = 60_000;
+/** They are at rest when nothing has happened for so long. */
+const REST_MS = 50;
+const REST_MAX_MS = 5000;
 
 /** Of this process, as the kernel numbers them: those on which hashing takes place. Nothing else may be going on. */
 export async function poolThreads(): Promise<string[]> {
   const before = clocks();
   await Promise.all(Array.from({ length: THREADS }, () => promisify(pbkdf2)('secret', 'salt', ROUNDS, 32, 'sha256')));
   const used = [...clocks()].map(([thread, { cpuNs }]) => ({ thread, ns: cpuNs - (before.get(thread)?.cpuNs ?? 0) }));
-  return used
+  const threads = used
     .filter(({ thread }) => thread !== `${process.pid}`)
     .sort((a, b) => b.ns - a.ns)
     .slice(0, THREADS)
     .map(({ thread }) => thread);
+  await atRest(threads);
+  return threads;
+}
+
+/** Whoever has handed in its result has still to lie down. */
+async function atRest(threads: readonly string[]): Promise<void> {
+  const end = performance.now() + REST_MAX_MS;
+  for (let before = -1, now = timesRun(threads); now !== before && performance.now() < end; ) {
+    await new Promise((resolve) => setTimeout(resolve, REST_MS));
+    before = now;
+    now = timesRun(threads);
+  }
 }
 
 /** How often they were put on a core, all together. */
