@@ -8,6 +8,7 @@ import { assertRoot, copyIn } from './change/copy-in.js';
 import { OP_ADOPTED, OP_CHECKED, OP_ENTRIES, OP_REMOVED, OP_SCHEMA, type Op } from './change/ops.js';
 import { Tracked } from './change/tracked.js';
 import { TrackedLog } from './change/tracked-log.js';
+import { DurableVersions } from './durable-versions.js';
 import { HoldfastError, showPath } from './errors.js';
 import type { Chain, Encoded } from './journal/chain.js';
 import type { FrameDocument } from './journal/frame.js';
@@ -21,11 +22,18 @@ interface Removal {
   version: number;
 }
 
-/** Versions that a frame carried, until it is durable. */
-interface Carried {
-  seq: number;
-  documents: FrameDocument[];
+/** A document as it is in the newest frame. */
+interface Written {
+  version: number;
+  schemaVersion: number;
+  /** The file that it was taken from. */
+  adopted: string | undefined;
+  /** Of the schema that accepts it; empty when nobody has looked. */
+  seal: string;
 }
+
+/** Of a document that is in no frame yet. */
+const UNWRITTEN: Written = { version: 0, schemaVersion: 1, adopted: undefined, seal: '' };
 
 export class Ledger {
   readonly changes: Changes;
@@ -36,16 +44,8 @@ export class Ledger {
   readonly #dirty = new Set<Tracked>();
   readonly #dirtyLogs = new Set<TrackedLog>();
   readonly #removals: Removal[] = [];
-  /** Version of each document in the newest frame. */
-  readonly #encoded = new Map<string, number>();
-  /** Version of each document's schema in the newest frame. */
-  readonly #schemas = new Map<string, number>();
-  /** And the file that it says each was taken from. */
-  readonly #adopted = new Map<string, string | undefined>();
-  /** And the seal of the schema that accepts each. */
-  readonly #seals = new Map<string, string>();
-  readonly #durable = new Map<string, number>();
-  readonly #carried: Carried[] = [];
+  readonly #written = new Map<string, Written>();
+  readonly #durable = new DurableVersions();
 
   /** `onChange` is called after the outermost update or transaction, and for documents created or removed. */
   constructor(
@@ -61,15 +61,12 @@ export class Ledger {
       onChange(docs, logs);
     });
     for (const [name, { version, schemaVersion, adopted, checkedBy = '' }] of replica.documents) {
-      this.#seals.set(name, checkedBy);
-      this.#adopted.set(name, adopted);
-      this.#schemas.set(name, schemaVersion);
-      this.#encoded.set(name, version);
-      this.#durable.set(name, version);
+      this.#written.set(name, { version, schemaVersion, adopted, seal: checkedBy });
+      this.#durable.begin(name, version);
     }
     for (const [key, { count }] of replica.logs) {
       this.#logs.set(key, new TrackedLog(logNameOf(key), key, this.changes, count));
-      this.#durable.set(key, count);
+      this.#durable.begin(key, count);
     }
   }
 
@@ -188,7 +185,7 @@ export class Ledger {
     const doc = this.#track(name, stored, checker);
     this.#documents.set(name, doc);
     // Once, so that the next opening need not check. A document opened without a schema says so with its first change.
-    if (checker !== null && checker.seal !== this.#seals.get(name)) this.#dirty.add(doc);
+    if (checker !== null && checker.seal !== this.#writtenOf(name).seal) this.#dirty.add(doc);
     return doc;
   }
 
@@ -220,7 +217,7 @@ export class Ledger {
       throw error;
     }
     // Also when not a byte of the state is different: its version is.
-    if (this.#schemas.get(name) !== schemaVersion) this.#dirty.add(doc);
+    if (this.#writtenOf(name).schemaVersion !== schemaVersion) this.#dirty.add(doc);
     return doc;
   }
 
@@ -237,7 +234,7 @@ export class Ledger {
       doc.adopted = before;
       throw error;
     }
-    if (this.#adopted.get(doc.name) !== sha256) this.#dirty.add(doc);
+    if (this.#writtenOf(doc.name).adopted !== sha256) this.#dirty.add(doc);
   }
 
   #track(name: string, stored: ReplicaDocument, checker: Checker | null): Tracked {
@@ -254,7 +251,7 @@ export class Ledger {
     if (this.changes.isOpen)
       throw new HoldfastError('HF_CLOSED', `Cannot remove '${name}' inside an update or transaction. Do it after.`);
     const doc = this.#documents.get(name);
-    const from = this.#encoded.get(name) ?? 0;
+    const from = this.#writtenOf(name).version;
     if (doc === undefined && from === 0) return false;
     // One that was never encoded leaves no trace.
     if (from > 0) this.#removals.push({ name, from, version: (doc?.version ?? from) + 1 });
@@ -264,13 +261,8 @@ export class Ledger {
     }
     this.#documents.delete(name);
     this.#replica.documents.delete(name);
-    this.#encoded.delete(name);
-    this.#schemas.delete(name);
-    this.#adopted.delete(name);
-    this.#seals.delete(name);
-    // Made anew it counts from 1 again: what is known of this one must not pass for that one's.
-    this.#durable.delete(name);
-    for (const carried of this.#carried) carried.documents = carried.documents.filter((doc) => doc.name !== name);
+    this.#written.delete(name);
+    this.#durable.forget(name);
     return true;
   }
 
@@ -284,13 +276,13 @@ export class Ledger {
     const ops: Op[][] = this.#removals.map(() => [[OP_REMOVED]]);
     let mayBeOdd = false;
     for (const doc of this.#dirty) {
-      documents.push({ name: doc.name, from: this.#encoded.get(doc.name) ?? 0, version: doc.version });
+      const { version, schemaVersion, adopted, seal } = this.#writtenOf(doc.name);
+      documents.push({ name: doc.name, from: version, version: doc.version });
       const list = collectOps(doc.pending, doc.raw);
-      if (doc.schemaVersion !== (this.#schemas.get(doc.name) ?? 1)) list.push([OP_SCHEMA, doc.schemaVersion]);
-      if (doc.adopted !== undefined && doc.adopted !== this.#adopted.get(doc.name))
-        list.push([OP_ADOPTED, doc.adopted]);
-      const seal = sealOf(doc);
-      if (seal !== (this.#seals.get(doc.name) ?? '')) list.push([OP_CHECKED, seal]);
+      if (doc.schemaVersion !== schemaVersion) list.push([OP_SCHEMA, doc.schemaVersion]);
+      if (doc.adopted !== undefined && doc.adopted !== adopted) list.push([OP_ADOPTED, doc.adopted]);
+      const ownSeal = sealOf(doc);
+      if (ownSeal !== seal) list.push([OP_CHECKED, ownSeal]);
       ops.push(list);
       mayBeOdd ||= doc.mayBeOdd;
     }
@@ -306,34 +298,24 @@ export class Ledger {
 
   /** The version of a document that would survive a power cut now. */
   durableVersion(name: string, durableSeq: number): number {
-    this.#settle(durableSeq);
-    return this.#durable.get(name) ?? 0;
+    return this.#durable.of(name, durableSeq);
   }
 
   #take(seq: number, documents: FrameDocument[], durableSeq: number): void {
     this.#removals.length = 0;
     for (const doc of this.#dirty) {
       doc.takePending();
-      this.#encoded.set(doc.name, doc.version);
-      this.#schemas.set(doc.name, doc.schemaVersion);
-      this.#adopted.set(doc.name, doc.adopted);
-      this.#seals.set(doc.name, sealOf(doc));
+      const { version, schemaVersion, adopted } = doc;
+      this.#written.set(doc.name, { version, schemaVersion, adopted, seal: sealOf(doc) });
     }
     this.#dirty.clear();
     for (const log of this.#dirtyLogs) log.take();
     this.#dirtyLogs.clear();
-    this.#settle(durableSeq);
-    this.#carried.push({ seq, documents });
+    this.#durable.carry(seq, documents, durableSeq);
   }
 
-  #settle(durableSeq: number): void {
-    let done = 0;
-    for (const { seq, documents } of this.#carried) {
-      if (seq > durableSeq) break;
-      for (const { name, version } of documents) this.#durable.set(name, version);
-      done++;
-    }
-    if (done > 0) this.#carried.splice(0, done);
+  #writtenOf(name: string): Written {
+    return this.#written.get(name) ?? UNWRITTEN;
   }
 }
 
