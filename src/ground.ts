@@ -10,7 +10,7 @@ import type { SnapshotThread } from './threads/snapshot-thread.js';
 /** The journal thread, as one store's channel uses it. */
 export type JournalKeeper = Pick<
   JournalThread,
-  'open' | 'close' | 'abandon' | 'send' | 'ring' | 'hold' | 'letGo' | 'takeMail'
+  'open' | 'close' | 'abandon' | 'send' | 'ring' | 'hold' | 'letGo' | 'takeMail' | 'isGone'
 >;
 
 /** The snapshot thread, as one store uses it. */

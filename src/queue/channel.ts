@@ -182,6 +182,11 @@ export class Channel implements JournalClient {
     for (const [id, { memory }] of this.#apart) yield [id, memory];
   }
 
+  /** Its thread has died, and nobody writes until another one has begun. */
+  get isDeserted(): boolean {
+    return this.#thread.isGone;
+  }
+
   /** Takes the thread's reports while the event loop stands still. */
   takeMail(): void {
     this.#thread.takeMail();

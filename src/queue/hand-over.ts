@@ -159,11 +159,18 @@ export class HandOver {
     this.#immediate = null;
   }
 
+  /**
+   * At exit a part of the time is kept for doing it here, should the thread be silent. A dead one is not waited for: process
+   * managers kill what is not gone after a second or two.
+   */
+  #patienceMs(leftMs: number): number {
+    return this.#channel.isDeserted ? 0 : leftMs / 2;
+  }
+
   #waitSync(deadline: number, isLast: boolean): void {
     const seq = this.#ledger.lastSeq;
     const leftMs = Math.max(0, deadline - performance.now());
-    // At exit a part of the time is kept for doing it here, should the thread be dead or silent.
-    const outcome = this.#channel.flushSync(seq, isLast ? leftMs / 2 : leftMs);
+    const outcome = this.#channel.flushSync(seq, isLast ? this.#patienceMs(leftMs) : leftMs);
     if (outcome === 'durable') return;
     if (outcome === 'timeout' && isLast && rescue(this.#channel) >= seq) return;
     // The event loop stands still: the report of the fault is still in the mail.

@@ -77,6 +77,7 @@ export class MemoryGround implements Ground {
 
 /** One station. It works when it is asked to, and when something is due. */
 class MemoryJournal implements JournalKeeper {
+  readonly isGone = false;
   readonly #disk: MemoryFiles;
   readonly #apart = new Map<number, SharedArrayBuffer>();
   #client: JournalClient | null = null;

@@ -81,6 +81,11 @@ export class JournalThread {
     return thread;
   }
 
+  /** It has died, and its successor has not begun: nobody writes for any store. */
+  get isGone(): boolean {
+    return this.#worker === null;
+  }
+
   /** Resolves when the store's new tail is durable. */
   async open(client: JournalClient): Promise<{ store: number; notes: readonly RecoveryNote[] }> {
     const store = this.#nextStore++;

@@ -30,7 +30,7 @@ const SILENT = {
   takeMail: () => undefined,
 } as unknown as JournalThread;
 
-async function silentStore() {
+async function silentStore(thread: JournalThread = SILENT) {
   const directory = folder();
   const places = new Places(directory);
   mkdirSync(places.hidden, { recursive: true });
@@ -38,7 +38,7 @@ async function silentStore() {
   const { plan, replica } = planOpening({ disk: nodeDisk, places, owner: 1, onDamage: 'refuse', now: Date.now });
   const reports: StationReport[] = [];
   const start = { directory, owner: 1, plan, syncDelayMs: 10, ringBytes: 4096 };
-  const channel = new Channel(start, SILENT, (report) => reports.push(report));
+  const channel = new Channel(start, thread, (report) => reports.push(report));
   await channel.open();
   const ledger = new Ledger(replica, new Chain(plan.base), () => handOver.onChange());
   const handOver: HandOver = new HandOver(ledger, channel, 0, { onCommit: () => undefined, lastFault: () => null });
@@ -54,6 +54,18 @@ it('the ring of a silent thread is written here, large frames too', async () => 
   expect(channel.pendingBytes).toBeGreaterThan(5_000);
   handOver.flushSync(40, true);
   expect(channel.pendingBytes).toBe(0);
+  expect(JSON.parse(stateOf(new Truth(directory))).a.n).toBe(1);
+});
+
+it('a thread that is known to be dead is not waited for', async () => {
+  const dead = { ...SILENT, isGone: true } as unknown as JournalThread;
+  const { directory, handOver, doc } = await silentStore(dead);
+  handOver.onChange();
+  doc.update((s) => void (s.n = 1));
+  const start = performance.now();
+  handOver.flushSync(60_000, true);
+  // A silent one has half of the time.
+  expect(performance.now() - start).toBeLessThan(20_000);
   expect(JSON.parse(stateOf(new Truth(directory))).a.n).toBe(1);
 });
 
