@@ -3,10 +3,11 @@
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { MEMORY, MEMORY_PREFIX } from './clean-up.js';
 
 /** A new folder in memory, where there is such a place. */
 export function memoryFolder(scratch: string): string {
-  return mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : scratch, 'holdfast-lab-'));
+  return existsSync(MEMORY) ? mkdtempSync(join(MEMORY, MEMORY_PREFIX)) : mkdtempSync(join(scratch, 'memory-'));
 }
 
 export class FolderCopy {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CAMPAIGNS } from './campaigns/index.js';
+import { cleanUpOnSignals } from './clean-up.js';
 import { driverOf, SUBJECTS } from './drivers/index.js';
 import { machine, versionsOf } from './machine.js';
 import { markdown, overview } from './markdown.js';
@@ -116,6 +117,9 @@ async function runAll(values: Values, positionals: readonly string[]): Promise<L
     return values.short ? sizes.short : sizes.full;
   };
   const scratch = mkdtempSync(join(tmpdir(), 'holdfast-lab-'));
+  // Whoever makes folders and mounts of its own makes them there.
+  process.env.TMPDIR = scratch;
+  cleanUpOnSignals(scratch);
   const reports: CampaignReport[] = [];
   const startedAt = new Date();
   try {
