@@ -14,7 +14,7 @@ const COLOURS: Readonly<Record<Outcome, string>> = {
 /** Of bit rot: a refusal is what one wants. */
 const REFUSED = '#8fb8de';
 
-const LEFT = 190;
+const LEFT = 200;
 const TOP = 92;
 const COLUMN = 128;
 const LINE = 26;
@@ -80,7 +80,7 @@ function legend(): string[] {
   let x = 16;
   return entries.flatMap(([fill, label]) => {
     const at = x;
-    x += 28 + label.length * 6.6;
+    x += 38 + label.length * 6.6;
     return [`<rect x="${at}" y="42" width="12" height="12" fill="${fill}"/>`, text(at + 17, 52, label)];
   });
 }
