@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { help, parseArguments, type RunCommand } from './arguments.js';
 import { compare, compareText } from './compare.js';
 import { DRIVERS, driverOf } from './drivers/index.js';
+import { endOnSignals } from './endings.js';
 import { machine, versionsOf } from './lab/machine.js';
 import { ProgressBar } from './lab/progress.js';
 import type { Question } from './question.js';
@@ -18,12 +19,6 @@ import type { Result } from './results.js';
 
 const RESULTS = new URL('../../bench/results/', import.meta.url).pathname;
 const README = new URL('../../README.md', import.meta.url).pathname;
-
-/** What a shell expects of a process that was told to end. */
-const ENDINGS = [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const;
 
 async function main(args: readonly string[]): Promise<void> {
   const ids = QUESTIONS.map(({ id }) => id);
@@ -54,7 +49,7 @@ async function run(command: RunCommand, args: readonly string[]): Promise<void> 
   const cleanUp = () => rmSync(scratch, { recursive: true, force: true });
   // Gigabytes: nobody who stops a long run wants to find them later.
   process.once('exit', cleanUp);
-  for (const [signal, code] of ENDINGS) process.once(signal, () => process.exit(code));
+  endOnSignals(cleanUp);
   const results: Result[] = [];
   try {
     const questions = QUESTIONS.filter(({ id }) => command.questions.includes(id));

@@ -3,13 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-
-/** What a shell expects of a process that was told to end. */
-const ENDINGS = [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-  ['SIGHUP', 129],
-] as const;
+import { endOnSignals } from '../endings.js';
 
 /** Folders in memory are named so: whoever cleans up knows which are ours. */
 export const MEMORY_PREFIX = `holdfast-lab-${process.pid}-`;
@@ -17,12 +11,7 @@ export const MEMORY = '/dev/shm';
 
 /** All that is mounted or made is below `scratch`, or has the prefix. */
 export function cleanUpOnSignals(scratch: string): void {
-  for (const [signal, code] of ENDINGS) {
-    process.once(signal, () => {
-      cleanUp(scratch);
-      process.exit(code);
-    });
-  }
+  endOnSignals(() => cleanUp(scratch));
 }
 
 function cleanUp(scratch: string): void {

@@ -57,8 +57,7 @@ export function settingsOf(
   others: readonly string[] = [],
   taken: readonly (keyof WriteOptions)[] = NAMES,
 ): Settings {
-  if (typeof options !== 'object' || options === null)
-    throw new TypeError(`Expected options to be an object, got ${show(options)}`);
+  assertObject(options);
   const settings: Record<string, unknown> = { ...DEFAULTS };
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || others.includes(name)) continue;
@@ -77,11 +76,15 @@ export function settingsOf(
 
 /** Of calls that read: an option that is not known would mean nothing, and the caller would not hear of it. */
 export function assertKnown(options: unknown, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null)
-    throw new TypeError(`Expected options to be an object, got ${show(options)}`);
+  assertObject(options);
   const other = Object.keys(options).find((name) => !known.includes(name));
   if (other !== undefined)
     throw new TypeError(`Expected an option that is known here (${known.join(', ')}), got \`${other}\``);
+}
+
+function assertObject(options: unknown): asserts options is object {
+  if (typeof options === 'object' && options !== null) return;
+  throw new TypeError(`Expected options to be an object, got ${show(options)}`);
 }
 
 /** Absolute from here on: the program may change its directory before the call has its turn. */
